@@ -245,6 +245,10 @@ class Ranks:
         """Gives all ranks the bytes that the root has in memory, each in its own. Collective. Raises UsageError,
         RunError."""
 
+    def exchange_sorted(self, memory: Memory, lengths: Sequence[int], call: int) -> tuple[bytes, list[int]]:
+        """As `exchange`, of parts that lie in memory one after another, so many bytes for each rank; what comes lies
+        one after another too. Returns it with as many lengths. Collective. Raises UsageError, RunError."""
+
     def exchange(self, parts: Sequence[bytes], call: int) -> list[bytes]:
         """Gives every rank its part of these, in rank order, and returns what each has for this one; `call` is the
         digest of the call. Collective. Raises UsageError, RunError."""
@@ -254,6 +258,20 @@ class Memory:
 
     def __init__(self, array: np.ndarray[Any, Any]) -> None:
         """Raises UsageError for what is no numpy array."""
+
+class Division:
+    """How a grid is divided over ranks, axis by axis into blocks of equal extents but the last ones."""
+
+    def __init__(
+        self,
+        shape: Sequence[int],
+        block: Sequence[int],
+        cells: Sequence[int],
+        ranks: Sequence[int],
+        extents: Sequence[int],
+    ) -> None:
+        """Extents of the grid, of a block and of the grid of ranks; the rank of each of its cells in C order; and the
+        extents of each rank's block, one rank after another. Raises UsageError where these do not fit each other."""
 
 class SendWorkspace:
     """Memory that large sends sort their messages in, kept from one to the next."""
@@ -908,6 +926,20 @@ def array_gather(
     """Gives each element of `out` the element of `x` with the flat index (int32 or int64) in `index`.
 
     Raises UsageError, without writing anything, for an index of a selected element that is out of range.
+    """
+
+def array_partition(
+    index: np.ndarray[Any, Any],
+    division: Division,
+    offsets: np.ndarray[Any, Any],
+    elements: np.ndarray[Any, Any],
+    selection: np.ndarray[Any, Any] | None = None,
+) -> list[int]:
+    """Sorts the selected addresses (int32 or int64) by the ranks that have them, those of a rank in order.
+
+    Gives their offsets in the blocks of these ranks to `offsets`, and the numbers of the elements that had them to
+    `elements`, both int64 and as long as `index`. Returns how many each rank has. Raises UsageError, without writing
+    anything, for an address that the grid does not have.
     """
 
 def array_send(

@@ -254,6 +254,33 @@ impl PyRanks {
         Ok(())
     }
 
+    /// As [`exchange`](PyRanks::exchange), of parts that lie in memory one after another, so many bytes for each rank. What
+    /// comes lies one after another too; returned with as many lengths. Collective. Raises UsageError, RunError.
+    fn exchange_sorted<'py>(
+        &self,
+        py: Python<'py>,
+        memory: &PyMemory,
+        lengths: Vec<usize>,
+        call: u64,
+    ) -> PyResult<(Bound<'py, PyBytes>, Vec<usize>)> {
+        let size = self.0.as_ref().map_or(1, Communicator::size);
+        if lengths.len() != size {
+            return Err(usage(format!("{} lengths were given for {size} ranks", lengths.len())));
+        }
+        let total = lengths.iter().try_fold(0isize, |sum, &length| sum.checked_add(isize::try_from(length).ok()?));
+        let total = total.ok_or_else(|| usage("the parts are longer than all memory"))?;
+        let start = memory.readable(&(0..total), "what is exchanged")?;
+        // SAFETY: the memory object, which is held through the call, has been asked for so many bytes.
+        let whole = unsafe { std::slice::from_raw_parts(start.cast_const(), total as usize) };
+        let Some(comm) = &self.0 else { return Ok((PyBytes::new(py, whole), lengths)) };
+        let announced: Vec<u64> = lengths.iter().map(|&length| length as u64).collect();
+        let expected: Vec<usize> =
+            meet(py, comm, call, &announced)?.into_iter().map(|length| length as usize).collect();
+        let arrived = done(alltoallv(comm, &Payload::of(whole), &lengths, &expected, None, Choice::Auto))?;
+        let Payload::Data(arrived) = arrived else { return Err(without_bytes()) };
+        Ok((PyBytes::new(py, &arrived), expected))
+    }
+
     /// Gives every rank its part of these, in rank order, and returns what each has for this one; `call` is the digest of
     /// the call. Collective. Raises UsageError, RunError.
     fn exchange<'py>(
@@ -272,7 +299,7 @@ impl PyRanks {
         let sizes: Vec<usize> = parts.iter().map(|part| part.as_bytes().len()).collect();
         let whole = parts.iter().map(|part| part.as_bytes()).collect::<Vec<_>>().concat();
         let arrived = done(alltoallv(comm, &Payload::of(&whole), &sizes, &expected, None, Choice::Auto))?;
-        let Payload::Data(arrived) = arrived else { return Err(RunError::new_err("parts came without their bytes")) };
+        let Payload::Data(arrived) = arrived else { return Err(without_bytes()) };
         let mut rest: &[u8] = &arrived;
         let mut received = Vec::with_capacity(size);
         for length in expected {
@@ -282,6 +309,10 @@ impl PyRanks {
         }
         Ok(received)
     }
+}
+
+fn without_bytes() -> PyErr {
+    RunError::new_err("parts came without their bytes")
 }
 
 /// The memory of an undivided array, and its strides in bytes; None where a rank has none.

@@ -313,6 +313,48 @@ pub fn array_gather(
     })
 }
 
+/// How a grid is divided over ranks.
+#[pyclass(module = "weft._core", frozen)]
+pub struct Division(primitives::Division);
+
+#[pymethods]
+impl Division {
+    #[new]
+    fn new(
+        shape: Vec<usize>,
+        block: Vec<usize>,
+        cells: Vec<usize>,
+        ranks: Vec<usize>,
+        extents: Vec<usize>,
+    ) -> PyResult<Self> {
+        primitives::Division::new(&shape, &block, &cells, ranks, extents).map(Division).map_err(usage)
+    }
+}
+
+/// Addresses by the ranks that have them.
+#[pyfunction]
+#[pyo3(signature = (index, division, offsets, elements, selection = None))]
+pub fn array_partition(
+    py: Python<'_>,
+    index: &Bound<'_, PyAny>,
+    division: &Division,
+    offsets: &Bound<'_, PyAny>,
+    elements: &Bound<'_, PyAny>,
+    selection: Option<Bound<'_, PyAny>>,
+) -> PyResult<Vec<usize>> {
+    let index = Array::new(index, "index")?;
+    let (offsets, elements) = (Array::writable(offsets, "offsets")?, Array::writable(elements, "elements")?);
+    let mask = optional(&selection, "selection")?;
+    let selection = selected(&mask, &index, "index")?;
+    let (indices, out) = (index.view(), [offsets.view(), elements.view()]);
+    let arrays = [Some(&index), Some(&offsets), Some(&elements), mask.as_ref()];
+    // SAFETY: the arrays are dense and aligned, the outputs are writable, and `call` keeps their memory. Indices are bounded
+    // where they are used, whoever writes them meanwhile.
+    call(py, indices.bytes(), &arrays, |stop| unsafe {
+        primitives::partition(indices, selection.as_ref(), &division.0, out, Execution { threads: None, stop })
+    })
+}
+
 /// Each element to where its index says.
 #[pyfunction]
 #[pyo3(signature = (x, index, out, combine = None, selection = None, threads = None, workspace = None))]

@@ -21,6 +21,12 @@ use crate::guard::{Pinned, checked_threads, detached};
 /// Calls that move more bytes than this let other threads of Python run meanwhile.
 const DETACHED: usize = 1 << 20;
 
+/// Bytes of an output from which its memory is kept for the next call: fresh pages take longer than the shift does.
+const KEPT_FROM: usize = 1 << 20;
+
+/// Arrays of each output that are kept: one is often in use yet while the next is made.
+const KEPT: usize = 2;
+
 /// Work that finding out whether two outputs share an element may take (`numpy.shares_memory`).
 const SHARING_WORK: usize = 100_000;
 
@@ -32,6 +38,8 @@ struct Inner {
     threads: Option<usize>,
     /// Boundary arrays are of another library, which does all shifts.
     elsewhere: bool,
+    /// Memory of large outputs, of which some are in use no more.
+    kept: Mutex<Vec<Py<PyAny>>>,
 }
 
 /// Shifts planned for arrays of one shape and dtype.
@@ -93,7 +101,7 @@ impl ShiftPlan {
             Array::checked(boundary, &face, &dtype, || format!("boundary array {number}"))?;
         }
         let boundaries = boundaries.into_iter().map(Bound::unbind).collect();
-        let inner = Inner { plan, dtype: dtype.unbind(), boundaries, threads, elsewhere };
+        let inner = Inner { plan, dtype: dtype.unbind(), boundaries, threads, elsewhere, kept: Mutex::default() };
         Ok(Self { inner: Mutex::new(Some(Arc::new(inner))), released: Arc::default() })
     }
 
@@ -305,9 +313,34 @@ impl Inner {
         PyTuple::new(py, arrays)
     }
 
+    /// Memory of one output, as an array of bytes: that of an earlier one which nobody has any more, or fresh.
+    fn memory<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        let kept = || self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        // Arrays of earlier calls refer to their memory; without one this is the only reference.
+        let unused = kept().iter().find(|memory| memory.get_refcnt(py) == 1).map(|memory| memory.clone_ref(py));
+        if let Some(memory) = unused {
+            return Ok(memory.into_bound(py));
+        }
+        let memory = py.import("numpy")?.call_method1("empty", (self.plan.bytes(), "u1"))?;
+        let mut held = kept();
+        let oldest = (held.len() >= KEPT * self.plan.outputs()).then(|| held.remove(0));
+        held.push(memory.clone().unbind());
+        drop(held);
+        drop(oldest);
+        Ok(memory)
+    }
+
     /// New arrays, in the order of axes of the first source.
     fn new_outputs<'py>(&self, py: Python<'py>, like: &Array) -> PyResult<Bound<'py, PyTuple>> {
         let mut arrays = Vec::with_capacity(self.plan.outputs());
+        if like.is_dense() && self.plan.bytes() >= KEPT_FROM {
+            let shape = PyTuple::new(py, self.plan.shape())?;
+            for _ in 0..self.plan.outputs() {
+                let elements = self.memory(py)?.call_method1("view", (self.dtype.bind(py),))?;
+                arrays.push(elements.call_method1("reshape", (&shape,))?);
+            }
+            return PyTuple::new(py, arrays);
+        }
         for _ in 0..self.plan.outputs() {
             let dtype = self.dtype.bind(py).clone().into_dtype_ptr();
             // SAFETY: `like` is an array; the reference to the dtype is given away, the one to the array is ours.

@@ -165,7 +165,7 @@ class Native(Local):
         shape = addresses.shape
         result = self.empty(shape, data.dtype) if mask is None else np.zeros(shape, data.dtype)
         try:
-            _core.array_gather(data, _index(addresses), result, mask)
+            _core.array_gather(data, indices(addresses), result, mask)
         except UsageError:
             local.check_addresses(addresses if mask is None else addresses[mask], data.size, "get")
             raise
@@ -177,7 +177,7 @@ class Native(Local):
             super().send(data, addresses, into, how, target)
             return
         operator, mask, word, fresh = how
-        index = _index(addresses)
+        index = indices(addresses)
         nothing = neutral(operator, data.dtype, word) if fresh and operator not in (None, "overwrite") else None
         if nothing is not None and nothing != 0:
             into.fill(nothing)
@@ -220,7 +220,7 @@ def quietly(name: str, x: Array, y: Any) -> Array | None:
     return out
 
 
-def _index(addresses: Array) -> Array:
+def indices(addresses: Array) -> Array:
     """Addresses in a type that kernels read."""
     if addresses.dtype in (np.int32, np.int64):
         return addresses

@@ -1,7 +1,7 @@
 """Parallel variables divided over the ranks of a run.
 
 Each rank has a block (`weft.arrays.Geometry`) and runs the same program; what is said to the front end is the same on
-all. Shifts are plans of shifts of distributed arrays; the rest is one exchange, or two where something is asked for.
+all. Shifts are plans of shifts of distributed arrays; the rest is an exchange or a few.
 Messages of sends are combined in the order of their senders' addresses, as on one rank.
 """
 
@@ -17,7 +17,7 @@ from weft.distributed import DistributedArray, Geometry, Polyshift
 from weft.distributed.calls import digest
 from weft.pvar import local, words
 from weft.pvar.execution import Array, Scan, Send
-from weft.pvar.native import Native
+from weft.pvar.native import Native, indices
 from weft.pvar.operators import BY_NUMPY, UFUNCS, neutral
 
 _PLANS = 64
@@ -43,9 +43,11 @@ class OverRanks:
         self._rank_of = np.array([self.geometry.rank_of(position) for position in positions]).reshape(
             self.geometry.grid
         )
-        shapes = [self.geometry.local_shape(rank) for rank in range(self.ranks)]
-        self._extents = np.array(shapes, dtype=np.int64)
-        """Extents of each rank's block."""
+        ranks = [int(rank) for rank in self._rank_of.flat]
+        extents = [extent for rank in range(self.ranks) for extent in self.geometry.local_shape(rank)]
+        self._division = _core.Division(shape, self.geometry.block, self.geometry.grid, ranks, extents)
+        self._is_in_order = ranks == sorted(ranks) and self.geometry.grid[0] == self.ranks
+        """Whether addresses of a rank's processors are below those of the next rank's."""
 
     def agree(self, error: str | None, what: str = "addresses") -> None:
         """Collective."""
@@ -206,44 +208,52 @@ class OverRanks:
         wanted = addresses.reshape(-1) if mask is None else addresses[mask]
         what = f"get of {data.dtype} from {source._whole}, {_who(mask)}"
         self.agree(local.outside(wanted, source._size, "get"), what)
-        owners, offsets = source._located(wanted)
-        order = np.argsort(owners, kind="stable")
-        counts = np.bincount(owners, minlength=self.ranks)
         call = digest("{} on {}", what, self._whole)
-        asked = self._run.native.exchange(_parts(offsets[order], counts), call)
-        flat = data.reshape(-1)
-        answers = self._run.native.exchange([flat[np.frombuffer(one, np.int64)].tobytes() for one in asked], call)
-        came = np.empty(wanted.shape, data.dtype)
-        came[order] = np.frombuffer(b"".join(answers), data.dtype)
+        asking = source._sorted(wanted)
+        asked, lengths = self._exchanged(asking.offsets, asking.counts, call)
+        came, _ = self._exchanged(_taken(data, asked), lengths, call)
         if mask is None:
-            return came.reshape(self.shape)
+            return _put(came, asking.elements, self._local.empty(self.shape, data.dtype))
         result = np.zeros(self.shape, data.dtype)
-        result[mask] = came
+        result[mask] = _put(came, asking.elements, np.empty(wanted.shape, data.dtype))
         return result
 
     def send(self, data: Array, addresses: Array, into: Array, how: Send, target: OverRanks | None = None) -> None:
         """Elements with offset and sender to the ranks that have the offsets. Collective."""
         target = target or self
         to, values = how.messages(data, addresses)
-        senders = self._own_addresses() if how.mask is None else self._own_addresses()[how.mask.reshape(-1)]
         word = "" if how.word is None else f" of {how.word} bits"
         what = f"send {how.operator or 'without combining'} of {data.dtype}{word} to {target._whole}, {_who(how.mask)}"
         self.agree(local.outside(to, target._size, "send"), what)
-        owners, offsets = target._located(to)
-        order = np.argsort(owners, kind="stable")
-        counts = np.bincount(owners, minlength=self.ranks)
-        message = np.empty(to.size, dtype=[("offset", np.int64), ("sender", np.int64), ("value", data.dtype)])
-        message["offset"], message["sender"], message["value"] = offsets[order], senders[order], values[order]
-        arrived = self._run.native.exchange(_parts(message, counts), digest("{} on {}", what, self._whole))
-        came = np.frombuffer(b"".join(arrived), message.dtype)
-        came = came[np.argsort(came["sender"], kind="stable")]
+        call = digest("{} on {}", what, self._whole)
+        sending = target._sorted(to)
+        offsets, _ = self._exchanged(sending.offsets, sending.counts, call)
+        came, _ = self._exchanged(_taken(values, sending.elements), sending.counts, call)
+        if not self._is_in_order:
+            senders = self._own_addresses() if how.mask is None else self._own_addresses()[how.mask.reshape(-1)]
+            arrived, _ = self._exchanged(senders[sending.elements], sending.counts, call)
+            order = np.argsort(arrived, kind="stable")
+            offsets, came = offsets[order], came[order]
         if how.operator is None:
-            collided = local.collision(came["offset"])
+            collided = local.collision(offsets)
             self.agree(
                 None if collided is None else local.refusal(collided[0], int(target._own_addresses()[collided[1]])),
                 what,
             )
-        local.deliver(came["offset"], came["value"], into, how)
+            how = how._replace(operator="overwrite")
+        target._local.send(came, offsets, into, how._replace(mask=None))
+
+    def _sorted(self, addresses: Array) -> _Sorted:
+        """Addresses of these processors, by the ranks that have them."""
+        index = np.ascontiguousarray(indices(addresses.reshape(-1)))
+        offsets, elements = np.empty(index.size, np.int64), np.empty(index.size, np.int64)
+        return _Sorted(offsets, elements, _core.array_partition(index, self._division, offsets, elements))
+
+    def _exchanged(self, parts: Array, counts: list[int], call: int) -> tuple[Array, list[int]]:
+        """What ranks have for this one of arrays in the order of ranks, and of how many elements. Collective."""
+        size = parts.dtype.itemsize
+        came, lengths = self._run.native.exchange_sorted(_core.Memory(parts), [n * size for n in counts], call)
+        return np.frombuffer(came, parts.dtype), [length // size for length in lengths]
 
     def _distributed(self, data: Array) -> DistributedArray:
         array = self.geometry.zeros(data.dtype)
@@ -269,16 +279,16 @@ class OverRanks:
             total = total * self._whole[axis] + along
         return np.broadcast_to(total, self.shape).reshape(-1)
 
-    def _located(self, addresses: Array) -> tuple[Array, Array]:
-        """The rank of each address, and its offset in that rank's block."""
-        coordinates = np.unravel_index(addresses.astype(np.int64), self._whole)
-        blocks = self.geometry.block
-        cells = tuple(along // block for along, block in zip(coordinates, blocks, strict=True))
-        owners = self._rank_of[cells]
-        offsets = np.zeros(addresses.shape, dtype=np.int64)
-        for axis, (along, block) in enumerate(zip(coordinates, blocks, strict=True)):
-            offsets = offsets * self._extents[owners, axis] + along % block
-        return owners, offsets
+
+class _Sorted(NamedTuple):
+    """Addresses by the ranks that have them, those of a rank in order."""
+
+    offsets: Array
+    """In the blocks of these ranks."""
+    elements: Array
+    """The numbers of the elements that had the addresses."""
+    counts: list[int]
+    """How many each rank has."""
 
 
 class _Block(NamedTuple):
@@ -351,7 +361,20 @@ def _any_so_far(starts: Array, axis: int, down: bool) -> Array:
     return begun
 
 
-def _parts(array: Array, counts: Array) -> list[bytes]:
-    """What goes to each rank, of an array in the order of ranks."""
-    ends = np.cumsum(counts)
-    return [array[end - count : end].tobytes() for end, count in zip(ends, counts, strict=True)]
+def _taken(data: Array, index: Array) -> Array:
+    """Elements by their flat indices, which there are."""
+    flat = data.reshape(-1)
+    if data.dtype == np.float16:
+        return flat[index]
+    taken = np.empty(index.shape, data.dtype)
+    _core.array_gather(np.ascontiguousarray(flat), index, taken)
+    return taken
+
+
+def _put(values: Array, index: Array, into: Array) -> Array:
+    """The array, all elements of which have been given these, each to the flat index that it has."""
+    if into.dtype == np.float16:
+        into.reshape(-1)[index] = values
+    else:
+        _core.array_send(values, index, into, "overwrite")
+    return into

@@ -64,6 +64,9 @@ class ShiftPlan(_core.ShiftPlan):
     the array API are shifted by those libraries, into `out` only if they can be written; `jax.jit(plan)` and `jax.grad`
     of what uses it work.
 
+    New arrays of a MiB or more lie in memory that the plan keeps until `release()`, and uses again when nobody has the
+    array, or a view of it, any more: twice that of its outputs. They do not own their memory, so `resize` refuses them.
+
     `plan.bind(x, out=[...])` checks the arrays once and returns a callable without arguments: the fastest way for small
     arrays. While it exists numpy refuses to resize them in place.
 

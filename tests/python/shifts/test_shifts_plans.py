@@ -141,6 +141,26 @@ def test_a_bound_plan_keeps_its_arrays():
     assert bound.out[0] is bound()[0]
 
 
+def test_memory_of_large_outputs_is_used_again_when_nobody_has_it():
+    x = np.arange(1 << 17, dtype=np.int64).reshape(256, 512)
+    plan = weft.polyshift(x.shape, x.dtype, [(1, 0), (-1, 1)])
+    first = plan(x)
+    view = first[0][3:5]
+    second, third = plan(x + 1), plan(x + 2)
+    for by, outputs in enumerate((first, second, third)):
+        np.testing.assert_array_equal(outputs[0], np.roll(x + by, 1, 0))
+        np.testing.assert_array_equal(outputs[1], np.roll(x + by, -1, 1))
+    addresses = {one.ctypes.data for outputs in (second, third) for one in outputs}
+    del first, second, third, outputs
+    again = plan(x + 3)
+    # A view keeps its array's memory, the others' is there again.
+    np.testing.assert_array_equal(view, np.roll(x, 1, 0)[3:5])
+    np.testing.assert_array_equal(again[0], np.roll(x + 3, 1, 0))
+    assert {one.ctypes.data for one in again} <= addresses
+    plan.release()
+    np.testing.assert_array_equal(again[1], np.roll(x + 3, -1, 1))
+
+
 def test_explain_says_what_and_what_it_costs():
     plan = weft.arrays.polyshift((4, 6), float, [(1, 0), (-7, 1), (2, 1, np.zeros(4)), Shift(1, 0, 3, source=1)])
     text = plan.explain(bytes_per_second=2e10)

@@ -7,13 +7,35 @@ use weft_simd::Level;
 use super::arrays::OUTER;
 use super::columns::{Columns, ColumnsKernel};
 use super::description::{Array, Coefficient, Stencil};
-use super::direct::{DirectKernel, Reach};
+use super::direct::{self, DirectKernel, Reach, Seams};
 use super::element::Element;
 
 /// How rows are computed.
 pub(super) enum Kernel<T> {
     Columns { columns: Columns<T>, run: ColumnsKernel<T> },
-    Direct { terms: Vec<Term<T>>, reach: Reach, padded: Vec<usize>, run: DirectKernel<T> },
+    Direct { terms: Vec<Term<T>>, seams: Seams, run: DirectKernel<T> },
+}
+
+impl<T: Element> Kernel<T> {
+    /// Whether rows of so many elements that follow one another in source and result can be one call.
+    pub(super) fn follows_rows(&self, axes: usize, pitch: isize, from_memory: bool) -> bool {
+        let Kernel::Direct { terms, seams, .. } = self else { return true };
+        let varying = terms.iter().filter(|term| matches!(term.factor, Factor::Varying(_))).count();
+        let follows = |term: &Term<T>| match &term.factor {
+            Factor::Constant(_) => true,
+            Factor::Row(_) => false,
+            Factor::Varying(array) => axes > 1 && array.strides()[axes - 2] == pitch,
+        };
+        seams.reach_within() && !(from_memory && direct::in_pieces(varying)) && terms.iter().all(follows)
+    }
+
+    /// Whether coefficients differ from row to row.
+    pub(super) fn factors_vary(&self) -> bool {
+        match self {
+            Kernel::Columns { .. } => false,
+            Kernel::Direct { terms, .. } => terms.iter().any(|term| !matches!(term.factor, Factor::Constant(_))),
+        }
+    }
 }
 
 /// One point of a stencil, as the direct kernel takes it.
@@ -51,35 +73,26 @@ pub(super) fn choose<T: Element>(
     if let Some(coefficients) = column_coefficients(stencil, &sorted, components) {
         let offsets: Vec<&[isize]> = sorted.iter().map(|group| &group[..stencil.axes() - 1]).collect();
         let columns = Columns::new(&coefficients, &offsets);
-        groups = columns.order().iter().map(|&group| sorted[group]).collect();
-        let run = T::columns_kernel(instructions, columns.is_symmetric());
-        return (Kernel::Columns { columns, run }, groups);
+        if !columns.is_star() {
+            groups = columns.order().iter().map(|&group| sorted[group]).collect();
+            let run = T::columns_kernel(instructions, columns.is_symmetric());
+            return (Kernel::Columns { columns, run }, groups);
+        }
     }
     let (low, high) = stencil.reach()[stencil.axes() - 1];
     let terms = direct_terms(stencil, &groups, extents, components);
     let row = extents.last().map_or(0, |extent| extent * components);
-    let kernel = Kernel::Direct {
-        padded: if row * size_of::<T>() <= PADDED_BYTES { padded_groups(&terms) } else { Vec::new() },
-        terms,
-        reach: Reach { low: low * components, high: high * components },
-        run: T::direct_kernel(instructions),
-    };
-    (kernel, groups)
+    let reach = Reach { low: low * components, high: high * components };
+    let seams = Seams::new(row, reach, &distances(&terms));
+    (Kernel::Direct { terms, seams, run: T::direct_kernel(instructions) }, groups)
 }
 
-/// Rows of fewer bytes are copied with what lies beyond their ends, where it pays; of longer ones the ends are few.
-const PADDED_BYTES: usize = 8 << 10;
-
-/// A copy is worth while where at least so many terms take one row as it lies for each that needs its copy.
-const TERMS_FOR_A_COPY: usize = 4;
-
-/// The groups whose rows are taken with offsets, if they are few among the terms: these rows are copied, so that no vector
-/// of a row needs to be put together.
-fn padded_groups<T>(terms: &[Term<T>]) -> Vec<usize> {
-    let mut groups: Vec<usize> = terms.iter().filter(|term| term.offset != 0).map(|term| term.group).collect();
-    groups.sort_unstable();
-    groups.dedup();
-    if groups.len() * TERMS_FOR_A_COPY <= terms.len() { groups } else { Vec::new() }
+/// The distances along a row, each once, from an element to neighbours that are not in its own column.
+pub(super) fn distances<T>(terms: &[Term<T>]) -> Vec<isize> {
+    let mut distances: Vec<isize> = terms.iter().map(|term| term.offset).filter(|&offset| offset != 0).collect();
+    distances.sort_unstable();
+    distances.dedup();
+    distances
 }
 
 fn outer_offset(offset: &[isize]) -> [isize; OUTER] {
@@ -114,7 +127,7 @@ fn direct_terms<T: Element>(
     extents: &[usize],
     components: usize,
 ) -> Vec<Term<T>> {
-    stencil
+    let mut terms: Vec<Term<T>> = stencil
         .points()
         .iter()
         .map(|point| {
@@ -130,7 +143,10 @@ fn direct_terms<T: Element>(
                 },
             }
         })
-        .collect()
+        .collect();
+    // A sort that keeps the order of equals: terms of an element's own column first.
+    terms.sort_by_key(|term| (term.offset != 0, term.offset));
+    terms
 }
 
 /// Coefficients as rows of elements: as they are where they are contiguous along the last axis, else a copy.

@@ -87,7 +87,9 @@ impl<T: Element> Plan<T> {
     fn is_star_of_far_planes(&self) -> bool {
         let planes = self.reach[0].0 + self.reach[0].1 + 1;
         let held = planes * self.outer[1] * self.outer[2] * self.row * size_of::<T>();
-        let is_star = matches!(&self.kernel, Kernel::Columns { columns, .. } if columns.is_star());
+        let is_near = |offset: &Vec<isize>| offset.iter().map(|by| by.unsigned_abs()).sum::<usize>() < 2;
+        let is_star = self.offsets.iter().all(is_near);
+        let is_star = is_star && !self.kernel.factors_vary();
         let has_kernel = self.instructions == Level::Avx512;
         has_kernel && is_star && self.axes > 2 && held > self.options.step_cache
     }

@@ -6,12 +6,11 @@ use crate::Stop;
 
 use super::arrays::{Ends, Job, OUTER, View};
 use super::description::{Array, Boundary};
-use super::direct::{self, Reach, Terms};
+use super::direct::Terms;
 use super::element::Element;
 use super::kernel::{Factor, Kernel, Term};
 use super::lanes::Store;
 use super::plan::Plan;
-use super::scratch::Scratch;
 use super::span::{End, Row, Span};
 use super::tiles;
 use super::traversal::{Ahead, Bundle};
@@ -27,11 +26,16 @@ struct Rows<T> {
     ends: (End<T>, End<T>),
     /// Whether rows that follow one another are one call of the kernel.
     runs: bool,
+    /// Whether coefficients differ from row to row.
+    factors_vary: bool,
     /// Bytes of a vector.
     lanes_bytes: usize,
     /// How results are written.
     store: RowStore,
 }
+
+/// The most rows of axis 0 that are one call: between calls a sweep looks whether it is given up.
+const MAX_ROWS: isize = 64;
 
 /// How the rows of a sweep are written.
 #[derive(Clone, Copy)]
@@ -53,6 +57,8 @@ struct Plane {
     planes: isize,
     /// Which one it is.
     number: isize,
+    /// As many planes, of one row each, follow one another and are one call.
+    repeat: isize,
     /// Indices of axis 1.
     seconds: (isize, isize),
     /// How far ahead rows are prefetched.
@@ -65,24 +71,6 @@ enum Position {
     At(isize),
     /// Beyond an end of an end-off axis.
     Beyond,
-}
-
-/// Puts copies, with what lies beyond their ends, in the place of some rows.
-///
-/// # Safety
-/// The rows are as [`Row`] says for the span.
-unsafe fn pad_rows<T: Element>(
-    rows: &mut [*const T],
-    padded: &[usize],
-    span: &Span<T>,
-    reach: &Reach,
-    copies: &mut Scratch<T>,
-) {
-    let length = reach.low + (span.to - span.from) + reach.high;
-    for (&group, &copy) in padded.iter().zip(copies.vectors(padded.len(), length)) {
-        // SAFETY: the row is as `Row` says (this function's condition), and its copy has memory for what is reached.
-        rows[group] = unsafe { direct::padded(span, reach, rows[group], copy.cast_mut()) };
-    }
 }
 
 impl<T: Element> Plan<T> {
@@ -256,12 +244,15 @@ impl<T: Element> Plan<T> {
         }
         work.ahead.clear();
         let pitch = self.row as isize;
-        let strides = |view: &View<T>| if self.axes == 3 { view.strides[1] } else { view.strides[2] };
-        let runs = matches!(self.kernel, Kernel::Columns { .. })
-            && self.axes > 2
+        let strides = |view: &View<T>| view.strides[self.axes.max(2) - 2];
+        let is_whole = job.columns == (0, self.row) || matches!(self.kernel, Kernel::Columns { .. });
+        let runs = is_whole
+            && self.kernel.follows_rows(self.axes, pitch, job.from_memory)
+            && self.axes > 1
             && !ends_vary
             && job.count == 1
             && (strides(&job.input), strides(&job.output)) == (pitch, pitch);
+        let runs_planes = runs && self.axes == 2 && job.input.ring.is_none() && job.output.ring.is_none();
         let is_even = job.has_whole_vectors(lanes_bytes);
         let store = match (job.columns.1 - job.columns.0) * size_of::<T>() {
             _ if !job.streaming => RowStore::Cached,
@@ -269,14 +260,23 @@ impl<T: Element> Plan<T> {
             length if length >= lanes_bytes => RowStore::Lines,
             _ => RowStore::Cached,
         };
-        let rows = Rows { inner: [inner(1), inner(2)], ends_vary, ends: (low, high), runs, lanes_bytes, store };
+        let rows = Rows {
+            inner: [inner(1), inner(2)],
+            ends_vary,
+            ends: (low, high),
+            runs,
+            factors_vary: self.kernel.factors_vary(),
+            lanes_bytes,
+            store,
+        };
         let bundle = self.bundle_of(job);
         let (start, end) = job.ranges[0];
-        for from in (start..end).step_by(bundle.planes) {
-            if stop.is_requested() {
-                break;
-            }
+        let mut next = start;
+        while next < end && !stop.is_requested() {
+            let from = next;
             let planes = (end - from).min(bundle.planes as isize);
+            let repeat = self.rows_of_axis_0(job, runs_planes, from);
+            next += planes.max(repeat);
             work.planes.clear();
             for first in from..from + planes {
                 self.find_planes(job, first, &mut work.planes);
@@ -290,7 +290,7 @@ impl<T: Element> Plan<T> {
                         self.rows_of_plane(
                             job,
                             &rows,
-                            Plane { from, planes, number, seconds, ahead: bundle.ahead },
+                            Plane { from, planes, number, repeat, seconds, ahead: bundle.ahead },
                             work,
                         )
                     };
@@ -301,6 +301,14 @@ impl<T: Element> Plan<T> {
             // Results of non-temporal stores are ordered before whatever tells another thread that they are there.
             weft_simd::store_fence();
         }
+    }
+
+    /// How many rows of an array of two axes, from an index along axis 0 on, follow one another in all arrays.
+    #[inline(always)]
+    fn rows_of_axis_0(&self, job: &Job<T>, runs: bool, from: isize) -> isize {
+        let (low, high) = self.reach[0];
+        let end = job.ranges[0].1.min(self.outer[0] as isize - high as isize);
+        if runs && from >= low as isize && from < end { (end - from).min(MAX_ROWS) } else { 1 }
     }
 
     /// What is interleaved in a sweep.
@@ -338,7 +346,7 @@ impl<T: Element> Plan<T> {
                 let third_is_inner = third >= inner_third.0 && third < inner_third.1;
                 let is_inner = has_lines && third_is_inner;
                 let span = Span { from: job.columns.0, to: job.columns.1, extent: self.row, low, high };
-                if let Kernel::Direct { terms, .. } = &self.kernel {
+                if let (Kernel::Direct { terms, .. }, true) = (&self.kernel, rows.factors_vary) {
                     self.find_factors(terms, &index, &mut work.terms);
                 }
                 for side in 0..job.count {
@@ -362,7 +370,7 @@ impl<T: Element> Plan<T> {
                         (RowStore::ByAddress, _) => Store::Stream16,
                     };
                     // Rows after one another in both arrays are one call: its start costs as much as many a row.
-                    let mut repeat = 1;
+                    let mut repeat = plane.repeat as usize;
                     if is_inner && second_is_inner && rows.runs && self.axes == 3 {
                         next_second = end_second.min(inner_second.1);
                         repeat = (next_second - second) as usize;
@@ -443,39 +451,21 @@ impl<T: Element> Plan<T> {
     /// Calls the kernel for the rows of `work`.
     #[inline(always)]
     unsafe fn run_row(&self, work: &mut Work<T>, span: Span<T>, out: *mut T, store: Store, repeat: usize) {
-        let mut span = span;
-        if let Kernel::Direct { padded, reach, .. } = &self.kernel
-            && !padded.is_empty()
-        {
-            // SAFETY: rows are those of the neighbours, valid for the span as `Row` says (this function's condition).
-            unsafe { pad_rows(&mut work.rows, padded, &span, reach, &mut work.copies) };
-            (span.low, span.high) = (End::Memory, End::Memory);
-        }
         let row = Row { rows: &work.rows, ahead: &work.ahead, span, out, store, repeat };
         match &self.kernel {
             // SAFETY: the kernel was chosen for this processor's instructions, and the rows are those of the
             // neighbours, valid as `Row` says (this function's condition), one for each of the columns' order.
             Kernel::Columns { columns, run } => unsafe { run(columns, &row, &mut work.scratch) },
-            Kernel::Direct { terms: points, reach, run, .. } => {
-                let (mut constant, mut varying) = (work.terms.constant.iter_mut(), work.terms.varying.iter_mut());
-                for point in points {
-                    let row = work.rows[point.group];
-                    match point.factor {
-                        Factor::Varying(_) => {
-                            if let Some(term) = varying.next() {
-                                term.row = row;
-                            }
-                        }
-                        _ => {
-                            if let Some(term) = constant.next() {
-                                term.row = row;
-                            }
-                        }
-                    }
+            Kernel::Direct { seams, run, .. } => {
+                for term in &mut work.terms.constant {
+                    term.row = work.rows[term.group];
+                }
+                for term in &mut work.terms.varying {
+                    term.row = work.rows[term.group];
                 }
                 // SAFETY: the kernel was chosen for this processor's instructions, the rows are valid as `Row` says
                 // (this function's condition), and every term has just been given its row and its coefficients.
-                unsafe { run(&work.terms, reach, &row, &mut work.scratch) };
+                unsafe { run(&work.terms, seams, &row, &mut work.scratch) };
             }
         }
     }

@@ -1,7 +1,7 @@
 //! Buffers that a thread keeps from row to row and from call to call.
 
 use super::direct::{ConstantTerm, Terms, VaryingTerm};
-use super::kernel::{Factor, Kernel};
+use super::kernel::{Factor, Kernel, Term, distances};
 use super::scalar::Scalar;
 use super::scratch::Scratch;
 
@@ -16,8 +16,6 @@ pub struct Work<T> {
     pub(super) ahead: Vec<*const T>,
     pub(super) terms: Terms<T>,
     pub(super) scratch: Scratch<T>,
-    /// Copies of rows, with what lies beyond their ends.
-    pub(super) copies: Scratch<T>,
     /// Planes of intermediate time steps.
     pub(super) levels: Vec<T>,
 }
@@ -25,22 +23,37 @@ pub struct Work<T> {
 // SAFETY: pointers are written before they are read within each call.
 unsafe impl<T: Send> Send for Work<T> {}
 
+/// Terms without their rows.
+fn prepared<T: Scalar>(points: &[Term<T>]) -> Terms<T> {
+    let distances = distances(points);
+    let mut terms = Terms { constant: Vec::new(), varying: Vec::new(), own_constant: 0, own_varying: 0 };
+    for &Term { group, offset, ref factor } in points {
+        let (row, distance) = (std::ptr::null(), distances.binary_search(&offset).unwrap_or(0));
+        let own = usize::from(offset == 0);
+        let factor = match *factor {
+            Factor::Constant(factor) => factor,
+            Factor::Row(_) => T::ZERO,
+            Factor::Varying(_) => {
+                terms.varying.push(VaryingTerm { row, group, offset, distance, factors: std::ptr::null() });
+                terms.own_varying += own;
+                continue;
+            }
+        };
+        terms.constant.push(ConstantTerm { row, group, offset, distance, factor });
+        terms.own_constant += own;
+    }
+    terms
+}
+
 impl<T: Scalar> Work<T> {
     /// For rows of a kernel, each with so many neighbours.
     pub(super) fn new(kernel: &Kernel<T>, groups: usize) -> Work<T> {
-        let mut terms = Terms { constant: Vec::new(), varying: Vec::new() };
-        if let Kernel::Direct { terms: points, .. } = kernel {
-            for point in points {
-                let (row, offset) = (std::ptr::null(), point.offset);
-                match point.factor {
-                    Factor::Constant(factor) => terms.constant.push(ConstantTerm { row, offset, factor }),
-                    Factor::Row(_) => terms.constant.push(ConstantTerm { row, offset, factor: T::ZERO }),
-                    Factor::Varying(_) => terms.varying.push(VaryingTerm { row, offset, factors: std::ptr::null() }),
-                }
-            }
-        }
+        let terms = match kernel {
+            Kernel::Direct { terms, .. } => prepared(terms),
+            Kernel::Columns { .. } => prepared(&[]),
+        };
         let (rows, lines) = (vec![std::ptr::null(); groups], vec![0; groups]);
         let (planes, ahead, levels) = (Vec::new(), Vec::new(), Vec::new());
-        Work { rows, planes, lines, ahead, terms, scratch: Scratch::new(), copies: Scratch::new(), levels }
+        Work { rows, planes, lines, ahead, terms, scratch: Scratch::new(), levels }
     }
 }

@@ -18,10 +18,8 @@ mod flat;
 mod joined;
 mod pairs;
 mod results;
-mod star;
 
 use self::results::{Results, RowResults};
-use self::star::Star;
 use super::lanes::Lanes;
 use super::scalar::Scalar;
 use super::scratch::Scratch;
@@ -39,8 +37,6 @@ pub struct Columns<T> {
     symmetric: bool,
     /// Whether pointers come in threes of neighbouring rows, all with three columns.
     threes: bool,
-    /// Where one row has both outer columns and no other has one.
-    star: Option<Star<T>>,
     /// The classes that have a coefficient in column -1, and those that have one in column 1.
     sides: [Vec<Side<T>>; 2],
 }
@@ -104,7 +100,6 @@ impl<T: Scalar> Columns<T> {
             symmetric: kinds.iter().all(|(coefficients, _)| coefficients[0] == coefficients[2]),
             order: kinds.iter().flat_map(|(_, members)| members.iter().copied()).collect(),
             threes: false,
-            star: None,
             sides: [side(&kinds, 0), side(&kinds, 2)],
         };
         for (coefficients, members) in &kinds {
@@ -119,7 +114,6 @@ impl<T: Scalar> Columns<T> {
             }
         }
         let ordered: Vec<&[isize]> = columns.order.iter().map(|&row| offsets[row]).collect();
-        columns.star = columns.find_star();
         columns.threes = columns.whole.len() == rows.len() && pairs::are_threes(&ordered);
         columns
     }
@@ -134,20 +128,14 @@ impl<T: Scalar> Columns<T> {
         self.whole.len() + self.several.len() + self.centres.len()
     }
 
-    /// The star that it is.
-    fn find_star(&self) -> Option<Star<T>> {
-        let ([before, centre, after], centre_is_there) = match (&self.whole[..], &self.several[..]) {
-            ([coefficients], []) => (*coefficients, true),
-            ([], [Class { rows: 1, has: [true, centre, true], coefficients }]) => (*coefficients, *centre),
-            _ => return None,
-        };
-        let centre = centre_is_there.then_some(centre);
-        Some(Star { sides: [before, after], centre, others: self.centres.clone() })
-    }
-
     /// Whether one row has both outer columns and no other has one.
     pub(super) fn is_star(&self) -> bool {
-        self.star.is_some()
+        let has_sides = |class: &Class<T>| class.rows == 1 && class.has[0] && class.has[2];
+        match (&self.whole[..], &self.several[..]) {
+            ([_], []) => true,
+            ([], [class]) => has_sides(class),
+            _ => false,
+        }
     }
 
     /// The coefficients of rows that have all three columns and share them with no other.
@@ -440,11 +428,6 @@ unsafe fn columns_row<V: Lanes, const U: usize, const SYMMETRIC: bool>(
         // SAFETY: the row is as `Row` says and the processor has the instructions of `V` (this function's conditions),
         // and the rows fit.
         return unsafe { flat::rows::<V, U, SYMMETRIC>(columns, row) };
-    }
-    if let (Some(star), true) = (&columns.star, star::fits::<V>(row)) {
-        // SAFETY: the row is as `Row` says and the processor has the instructions of `V` (this function's conditions),
-        // `rows` has the star's rows as `Columns::order` has them, and it fits.
-        return unsafe { star::rows::<V, U>(star, row) };
     }
     if joined::fits::<V>(row) {
         // SAFETY: the row is as `Row` says and the processor has the instructions of `V` (this function's conditions),

@@ -113,6 +113,39 @@ pub trait Lanes: Copy {
         }
     }
 
+    /// Loads the lanes in `mask`; nothing else is read, and the others hold zeros.
+    #[inline(always)]
+    unsafe fn load_masked(from: *const Self::Scalar, mask: u32) -> Self {
+        // SAFETY: registers, and the lanes that can be read (this function's condition).
+        unsafe { Self::splat(Self::Scalar::ZERO).load_over(from, mask) }
+    }
+
+    /// The same with the lanes in `mask` loaded; nothing else is read.
+    #[inline(always)]
+    unsafe fn load_over(self, from: *const Self::Scalar, mask: u32) -> Self {
+        let mut lanes = [Self::Scalar::ZERO; MAX_LANES];
+        // SAFETY: no implementation has more lanes than `lanes`, and those in `mask` can be read (this function's
+        // condition).
+        unsafe {
+            self.store(lanes.as_mut_ptr());
+            for lane in (0..Self::LANES).filter(|lane| mask >> lane & 1 == 1) {
+                lanes[lane] = *from.add(lane);
+            }
+            Self::load(lanes.as_ptr())
+        }
+    }
+
+    /// The same with the lanes in `mask` of another.
+    #[inline(always)]
+    unsafe fn replace(self, other: Self, mask: u32) -> Self {
+        let mut lanes = [Self::Scalar::ZERO; MAX_LANES];
+        // SAFETY: no implementation has more lanes than `lanes`, in which both vectors are.
+        unsafe {
+            other.store(lanes.as_mut_ptr());
+            self.load_over(lanes.as_ptr(), mask)
+        }
+    }
+
     /// Prefetches the cache line at an address, which need not be valid, into the second-level cache: the first level
     /// has too few misses in flight to hide memory.
     #[inline(always)]
@@ -194,6 +227,15 @@ mod tests {
                 let mut other = first.clone();
                 other[lane] = number(99);
                 assert_eq!(lanes(&|to| a.with_lane(lane, number(99)).store(to)), other);
+            }
+            for mask in [0, 1, 2, 5, 10, (1 << V::LANES) - 1, 1 << (V::LANES - 1)] {
+                let chosen = |one: &[V::Scalar], other: &[V::Scalar]| -> Vec<V::Scalar> {
+                    (0..V::LANES).map(|lane| if mask >> lane & 1 == 1 { one[lane] } else { other[lane] }).collect()
+                };
+                let zeros = vec![V::Scalar::ZERO; V::LANES];
+                assert_eq!(lanes(&|to| V::load_masked(first.as_ptr(), mask).store(to)), chosen(&first, &zeros));
+                assert_eq!(lanes(&|to| b.load_over(first.as_ptr(), mask).store(to)), chosen(&first, &second));
+                assert_eq!(lanes(&|to| b.replace(a, mask).store(to)), chosen(&first, &second));
             }
             assert_eq!(V::multiply_add_one(number(7), number(6), number(5)), number(47));
         }

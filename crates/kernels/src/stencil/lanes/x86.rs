@@ -56,6 +56,20 @@ impl Registers for f32 {
     }
 }
 
+/// All bits of the lanes of 64 bits that are in a mask. Needs AVX2.
+#[inline(always)]
+unsafe fn lanes_of_64(mask: u32) -> __m256i {
+    let bits = vouched!(_mm256_set_epi64x(8, 4, 2, 1));
+    vouched!(_mm256_cmpeq_epi64(_mm256_and_si256(_mm256_set1_epi64x(i64::from(mask)), bits), bits))
+}
+
+/// The same of lanes of 32 bits. Needs AVX2.
+#[inline(always)]
+unsafe fn lanes_of_32(mask: u32) -> __m256i {
+    let bits = vouched!(_mm256_set_epi32(128, 64, 32, 16, 8, 4, 2, 1));
+    vouched!(_mm256_cmpeq_epi32(_mm256_and_si256(_mm256_set1_epi32(mask as i32), bits), bits))
+}
+
 /// [`Lanes`] for one vector type and element: the processor's functions for it, how a register is cut into pieces of 16
 /// bytes (how many elements apart, and the stores), and how elements move by one lane into the register from another;
 /// where there are masks and twice as many registers, what these do.
@@ -66,6 +80,7 @@ macro_rules! lanes {
         pieces |$cut:ident| $stream16:ident: $($place:literal => $piece:expr),+;
         after |$low:ident, $high:ident| $after:expr;
         before |$first:ident, $second:ident| $before:expr
+        $(; some |$old:ident, $other:ident, $mask:ident| $replace:expr; at |$at:ident| $load_over:expr)?
         $(; join |$one:ident, $two:ident, $from:ident| $join:expr; with |$held:ident, $lane:ident, $value:ident| $with:expr;
           first $load_first:ident, $store_first:ident)?
     ) => {
@@ -128,6 +143,20 @@ macro_rules! lanes {
             }
 
             $(
+                #[inline(always)]
+                unsafe fn load_over(self, $at: *const $element, $mask: u32) -> Self {
+                    let $old = self.0;
+                    vouched!($vector($load_over))
+                }
+
+                #[inline(always)]
+                unsafe fn replace(self, other: Self, $mask: u32) -> Self {
+                    let ($old, $other) = (self.0, other.0);
+                    vouched!($vector($replace))
+                }
+            )?
+
+            $(
                 const PAIRS: bool = true;
                 const JOINS: bool = true;
 
@@ -162,7 +191,12 @@ lanes! {
     Avx2<f64>: 4, _mm256_set1_pd, _mm256_loadu_pd, _mm256_storeu_pd, _mm256_stream_pd, _mm256_add_pd, _mm256_fmadd_pd;
     pieces |held| _mm_stream_pd: 0 => _mm256_castpd256_pd128(held), 2 => _mm256_extractf128_pd::<1>(held);
     after |low, high| _mm256_shuffle_pd::<0b0101>(_mm256_permute2f128_pd::<0x21>(low, high), high);
-    before |low, high| _mm256_shuffle_pd::<0b0101>(low, _mm256_permute2f128_pd::<0x21>(low, high))
+    before |low, high| _mm256_shuffle_pd::<0b0101>(low, _mm256_permute2f128_pd::<0x21>(low, high));
+    some |old, other, mask| _mm256_blendv_pd(old, other, _mm256_castsi256_pd(lanes_of_64(mask)));
+    at |from| {
+        let lanes = lanes_of_64(mask);
+        _mm256_blendv_pd(old, _mm256_maskload_pd(from, lanes), _mm256_castsi256_pd(lanes))
+    }
 }
 
 lanes! {
@@ -175,6 +209,11 @@ lanes! {
     before |low, high| {
         let (low, high) = (_mm256_castps_si256(low), _mm256_castps_si256(high));
         _mm256_castsi256_ps(_mm256_alignr_epi8::<4>(_mm256_permute2x128_si256::<0x21>(low, high), low))
+    };
+    some |old, other, mask| _mm256_blendv_ps(old, other, _mm256_castsi256_ps(lanes_of_32(mask)));
+    at |from| {
+        let lanes = lanes_of_32(mask);
+        _mm256_blendv_ps(old, _mm256_maskload_ps(from, lanes), _mm256_castsi256_ps(lanes))
     }
 }
 
@@ -191,6 +230,8 @@ lanes! {
     before |low, high| {
         _mm512_castsi512_pd(_mm512_alignr_epi64::<1>(_mm512_castpd_si512(high), _mm512_castpd_si512(low)))
     };
+    some |old, other, mask| _mm512_mask_mov_pd(old, mask as _, other);
+    at |from| _mm512_mask_loadu_pd(old, mask as _, from);
     join |one, two, from| {
         let indices = _mm512_add_epi64(_mm512_set_epi64(7, 6, 5, 4, 3, 2, 1, 0), _mm512_set1_epi64(from as i64));
         _mm512_permutex2var_pd(one, indices, two)
@@ -213,6 +254,8 @@ lanes! {
     before |low, high| {
         _mm512_castsi512_ps(_mm512_alignr_epi32::<1>(_mm512_castps_si512(high), _mm512_castps_si512(low)))
     };
+    some |old, other, mask| _mm512_mask_mov_ps(old, mask as _, other);
+    at |from| _mm512_mask_loadu_ps(old, mask as _, from);
     join |one, two, from| {
         let first = _mm512_set_epi32(15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0);
         _mm512_permutex2var_ps(one, _mm512_add_epi32(first, _mm512_set1_epi32(from as i32)), two)

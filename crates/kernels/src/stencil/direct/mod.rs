@@ -1,13 +1,20 @@
 //! Rows of any stencil: every term is loaded where it lies and multiplied by a constant or by its own coefficients.
 //!
-//! Near the ends of a row, where a term would reach beyond, its vector is put together first; the arithmetic is the same.
+//! Rows are computed as one where they follow one another (`runs`), and where a term would reach beyond an end of its row,
+//! lanes of its vector are taken from what is there (`seams`). Where that does not do, as with ends that differ within a
+//! site, vectors near the ends of a row are put together first; the arithmetic is the same.
 //!
 //! Coefficients that come from memory are prefetched, and read a few arrays at a time: a processor that reads from
 //! dozens of streams in turn follows none of them.
 //!
-//! Order of summation: terms with one coefficient for the row in the order of the stencil's points, then terms with
-//! coefficients along the row.
+//! Order of summation: terms with one coefficient for the row, then terms with coefficients along the row; in each, those
+//! of an element's own column before the others, from left to right, else in the order of the stencil's points.
 
+mod runs;
+mod seams;
+mod star;
+
+pub use self::seams::Seams;
 use super::lanes::{Lanes, MAX_LANES, Store, misplaced};
 use super::scalar::Scalar;
 use super::scratch::{Copies, Scratch};
@@ -20,6 +27,10 @@ pub struct Terms<T> {
     pub constant: Vec<ConstantTerm<T>>,
     /// Terms with coefficients along the row.
     pub varying: Vec<VaryingTerm<T>>,
+    /// How many of the first are of an element's own column; the others follow them.
+    pub own_constant: usize,
+    /// How many of the second.
+    pub own_varying: usize,
 }
 
 /// `factor * row[column + offset]`.
@@ -27,8 +38,12 @@ pub struct Terms<T> {
 pub struct ConstantTerm<T> {
     /// Column 0 of the neighbour's row.
     pub row: *const T,
+    /// Which of the plan's rows that is.
+    pub group: usize,
     /// Columns to the right.
     pub offset: isize,
+    /// The number of that distance, where it is not 0.
+    pub distance: usize,
     /// The coefficient.
     pub factor: T,
 }
@@ -38,8 +53,12 @@ pub struct ConstantTerm<T> {
 pub struct VaryingTerm<T> {
     /// Column 0 of the neighbour's row.
     pub row: *const T,
+    /// Which of the plan's rows that is.
+    pub group: usize,
     /// Columns to the right.
     pub offset: isize,
+    /// The number of that distance, where it is not 0.
+    pub distance: usize,
     /// Column 0 of the coefficients.
     pub factors: *const T,
 }
@@ -48,10 +67,10 @@ pub struct VaryingTerm<T> {
 unsafe impl<T: Send> Send for Terms<T> {}
 
 /// A compiled kernel. Safety: see [`direct_row`].
-pub type DirectKernel<T> = unsafe fn(&Terms<T>, &Reach, &Row<'_, T>, &mut Scratch<T>);
+pub type DirectKernel<T> = unsafe fn(&Terms<T>, &Seams, &Row<'_, T>, &mut Scratch<T>);
 
 /// How far the terms of a stencil reach along a row.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Reach {
     /// Columns to the left, not negative.
     pub low: usize,
@@ -136,18 +155,6 @@ struct Edge<'a, T> {
     at: usize,
     /// How many.
     count: usize,
-}
-
-/// A copy of the columns of a row that a span and a stencil reach, whatever lies beyond its ends: where column 0 is, or would
-/// be, in it.
-///
-/// # Safety
-/// The row is as [`Row`] says, and `copy` has memory for so many columns.
-pub(super) unsafe fn padded<T: Scalar>(span: &Span<T>, reach: &Reach, row: *const T, copy: *mut T) -> *const T {
-    let columns = Edge { span, reach, at: span.from, count: span.to - span.from };
-    // SAFETY: the row is as `Row` says, and the copy has memory for all of its columns (this function's conditions).
-    unsafe { columns.copy(row, copy) };
-    copy.wrapping_add(reach.low).wrapping_sub(span.from)
 }
 
 impl<T: Scalar> Edge<'_, T> {
@@ -245,11 +252,23 @@ unsafe fn edge<V: Lanes>(
 #[inline(always)]
 unsafe fn direct_row<V: Lanes, const U: usize>(
     terms: &Terms<V::Scalar>,
-    reach: &Reach,
+    seams: &Seams,
     row: &Row<'_, V::Scalar>,
     scratch: &mut Scratch<V::Scalar>,
 ) {
     const { assert!(V::LANES <= MAX_LANES) };
+    if star::fits::<V>(terms, row) {
+        // SAFETY: the rows are as `Row` says and the processor has the instructions of `V` (this function's conditions),
+        // and the rows fit.
+        return unsafe { star::rows::<V>(terms, row) };
+    }
+    let in_pieces = !row.ahead.is_empty() && in_pieces(terms.varying.len());
+    if !in_pieces && seams.fit(&row.span) {
+        // SAFETY: the rows are as `Row` says and the processor has the instructions of `V` (this function's conditions),
+        // and the masks fit.
+        return unsafe { runs::rows::<V, U>(terms, seams, row) };
+    }
+    let reach = seams.reach();
     let Row { span, out, store, .. } = *row;
     let (store, begin) = match store {
         Store::StreamLines => (Store::StreamVector, misplaced::<V>(out.wrapping_add(span.from))),
@@ -273,7 +292,7 @@ unsafe fn direct_row<V: Lanes, const U: usize>(
             edge::<V>(terms, reach, row, at, V::LANES, scratch);
             at += V::LANES;
         }
-        if !row.ahead.is_empty() && terms.varying.len() > FEW_TERMS {
+        if in_pieces {
             at = in_passes::<V, U>(terms, row, at, end_inner, scratch);
         }
         at = blocks::<V, U>(terms, row, at, end_inner);
@@ -318,6 +337,11 @@ unsafe fn blocks<V: Lanes, const U: usize>(
 /// With more terms with coefficients along the row than this, they are added in passes where coefficients come from
 /// memory.
 const FEW_TERMS: usize = 9;
+
+/// Whether so many are added in passes where they come from memory.
+pub(super) fn in_pieces(varying: usize) -> bool {
+    varying > FEW_TERMS
+}
 
 /// Terms of a pass: with 27 arrays, three at once are read faster than six, and nine an eighth slower than these.
 const TERMS_AT_ONCE: usize = 3;
@@ -401,13 +425,13 @@ macro_rules! compiled {
         $(#[target_feature(enable = $features)])?
         pub(super) unsafe fn $name<V: Lanes>(
             terms: &Terms<V::Scalar>,
-            reach: &Reach,
+            seams: &Seams,
             row: &Row<'_, V::Scalar>,
             scratch: &mut Scratch<V::Scalar>,
         ) {
             // SAFETY: the plan has chosen a kernel for the instructions that this processor has, with which this
             // function and `V` are compiled, and gives it terms and a row as `direct_row` asks.
-            unsafe { direct_row::<V, $unroll>(terms, reach, row, scratch) }
+            unsafe { direct_row::<V, $unroll>(terms, seams, row, scratch) }
         }
     };
 }
