@@ -17,8 +17,9 @@ from weft import units
 from weft._core import UsageError
 from weft.data_parallel import Time
 from weft.estimation.here import Here
-from weft.estimation.pricing import MODEL_ERROR, Pricer, pricer
+from weft.estimation.pricing import Pricer, pricer
 from weft.estimation.running import Program, run
+from weft.estimation.streaming import Streaming
 from weft.pvar import Record, VPSet, metered
 from weft.pvar.meter import Reach
 
@@ -118,7 +119,8 @@ def estimate(
     program
         A function without arguments, or the path of a Python file, which is run as a program.
     machine
-        "here", a machine with costs of data-parallel operations (cm2-8k), or a path of a machine file.
+        "here", a machine with costs of data-parallel operations (cm2-8k, or cm200, hgx-h100 and tpu-v4 by what streams
+        through their memory), or a path of a machine file.
     arguments
         Of a file: its words on the command line.
     costs
@@ -255,16 +257,24 @@ def _total(lines: Sequence[Line], prices: Pricer) -> Line:
     if isinstance(prices, Here) and prices.costs.held_out:
         low, high = (real / (1 + error) for error in quantiles(prices.costs.held_out))
     else:
-        # Errors of different operations are different: their squares add.
-        off = math.sqrt(math.fsum((line.high_s - line.real_s) ** 2 for line in lines))
-        low, high = max(0.0, real - off), real + off
+        low, high = _program_range(lines, prices, real)
     return Line("total", sum(line.count for line in lines), real, cm, low, high)
 
 
+def _program_range(lines: Sequence[Line], prices: Pricer, real: float) -> tuple[float, float]:
+    """The interval of a program's time where that of no other program was measured with this file of costs."""
+    if prices.program_error is not None:
+        return real * (1 - prices.program_error), real * (1 + prices.program_error)
+    # Errors of different operations are different: their squares add.
+    off = math.sqrt(math.fsum((line.high_s - line.real_s) ** 2 for line in lines))
+    return max(0.0, real - off), real + off
+
+
 def _interval(prices: Pricer) -> str:
-    """What is said of intervals: those of a described machine are bounds of its model's error, of no known coverage."""
-    if not isinstance(prices, Here):
-        return f"range within the model's error of {MODEL_ERROR:.0%}"
+    """What is said of intervals, before 'of the total': those of a described machine have no known coverage."""
+    if prices.model_error is not None and prices.program_error is not None:
+        return f"range within {prices.model_error:.0%} of each operation and {prices.program_error:.0%}"
+    assert isinstance(prices, Here)
     if not prices.costs.held_out:
         return "range within the errors of the fit"
     return f"{coverage(len(prices.costs.held_out)):.0%} interval"
@@ -290,6 +300,12 @@ def coverage(count: int) -> float:
 
 
 def _notes(prices: Pricer) -> tuple[str, ...]:
+    if isinstance(prices, Streaming):
+        return (
+            f"{prices.name}: each operation is one pass through memory after another, none fused; by peak rates and "
+            "estimates, whose sources its machine file has (weft machines show). What the program does besides "
+            "operations on parallel variables is not counted.",
+        )
     if not isinstance(prices, Here):
         return (
             "Arrays that go to or come from the front end as a whole, and what it computes itself, are not counted.",

@@ -40,6 +40,8 @@ class Here:
 
     name = "here"
     has_context_flags = False
+    model_error = None
+    program_error = None
 
     def __init__(self, costs: MeasuredCosts) -> None:
         self.costs = costs
