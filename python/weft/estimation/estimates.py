@@ -16,6 +16,8 @@ import polars as pl
 from weft import units
 from weft._core import UsageError
 from weft.data_parallel import Time
+from weft.distributed.observed import note, observed
+from weft.distributed.plans import Polyshift
 from weft.estimation.here import Here
 from weft.estimation.pricing import Pricer, pricer
 from weft.estimation.running import Program, run
@@ -154,7 +156,9 @@ def estimate(
     (101, 0.017)
     """
     prices = pricer(machine, costs)
-    return price(record(program, arguments, vp_sets), prices, name_of(program))
+    with observed() as exchanges:
+        counts = record(program, arguments, vp_sets)
+    return price(counts, prices, name_of(program), [plan for plan in exchanges if isinstance(plan, Polyshift)])
 
 
 class Counted(NamedTuple):
@@ -185,12 +189,15 @@ def record(program: Program, arguments: Sequence[str] = (), vp_sets: Iterable[VP
     RunError
         If the program fails.
     """
-    with metered(*vp_sets) as meter:
+    with metered(*vp_sets) as meter, observed() as exchanges:
         run(program, arguments)
-    if not meter.sequence:
+    # Who observes around this block is told too.
+    for plan in exchanges:
+        note(plan)
+    if not meter.sequence and not any(isinstance(plan, Polyshift) for plan in exchanges):
         raise UsageError(
-            f"{name_of(program)} made no operation on parallel variables that could be counted: "
-            "VP sets are recorded that the program makes itself, with weft.VPSet(…)"
+            f"{name_of(program)} made no operation on parallel variables that could be counted, and no planned shift "
+            "of a distributed array: VP sets are recorded that the program makes itself, with weft.VPSet(…)"
         )
     return counted(meter.sequence, meter.since, meter.reaches)
 
@@ -207,8 +214,8 @@ def name_of(program: Program) -> str:
     return Path(program).name
 
 
-def price(counts: Mapping[Counted, int], prices: Pricer, name: str) -> Estimate:
-    """Recorded operations by the prices of a machine.
+def price(counts: Mapping[Counted, int], prices: Pricer, name: str, plans: Sequence[Polyshift] = ()) -> Estimate:
+    """Recorded operations, and exchanges of plans of shifts, by the prices of a machine.
 
     Raises
     ------
@@ -230,9 +237,26 @@ def price(counts: Mapping[Counted, int], prices: Pricer, name: str) -> Estimate:
         raise UsageError(
             f"{prices.name} lacks the costs of {len(lacking)} operations of {name}:\n  " + "\n  ".join(lacking.values())
         )
+    left = _price_plans(plans, prices, by_operation)
+    if not by_operation:
+        raise UsageError(f"{name}: {prices.name} has no costs of planned shifts ([shifts] of a machine file), and the "
+                         "program does nothing else that is counted; cm200 has them")  # fmt: skip
     lines = tuple(_line(operation, parts) for operation, parts in by_operation.items())
     total = _total(lines, prices)
-    return Estimate(prices.name, name, lines, total, _notes(prices), _interval(prices))
+    return Estimate(prices.name, name, lines, total, (*_notes(prices), *left), _interval(prices))
+
+
+def _price_plans(
+    plans: Sequence[Polyshift], prices: Pricer, by_operation: dict[str, list[tuple[int, Time, float]]]
+) -> tuple[str, ...]:
+    """Add the exchanges of plans of shifts, each plan priced once; a note where the machine has no costs of them."""
+    error = prices.model_error or 0.0
+    for plan in dict.fromkeys(plans):
+        time = prices.planned(plan)
+        if time is None:
+            return (f"{len(plans)} exchanges of planned shifts are not counted: {prices.name} has no costs of them.",)
+        by_operation.setdefault("polyshift", []).append((plans.count(plan), time, error))
+    return ()
 
 
 def _line(operation: str, parts: list[tuple[int, Time, float]]) -> Line:
@@ -304,7 +328,7 @@ def _notes(prices: Pricer) -> tuple[str, ...]:
         return (
             f"{prices.name}: each operation is one pass through memory after another, none fused; by peak rates and "
             "estimates, whose sources its machine file has (weft machines show). What the program does besides "
-            "operations on parallel variables is not counted.",
+            "operations on parallel variables and planned shifts is not counted.",
         )
     if not isinstance(prices, Here):
         return (

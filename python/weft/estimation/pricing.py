@@ -5,9 +5,10 @@ from __future__ import annotations
 import os
 from typing import Protocol
 
-from weft._core import UsageError
+from weft._core import Machine, UsageError
 from weft.catalogue import machine as find
 from weft.data_parallel import Costs, Time
+from weft.distributed.plans import Polyshift
 from weft.estimation import costs_file, streaming
 from weft.estimation.here import Here
 from weft.pvar import Record
@@ -46,6 +47,9 @@ class Pricer(Protocol):
     def error(self, record: Record) -> float:
         """The relative error that the time may have."""
 
+    def planned(self, plan: Polyshift) -> Time | None:
+        """Seconds of an exchange of a plan of shifts; None where the machine has no costs of shifts."""
+
 
 class Described:
     """Prices operations on a described machine.
@@ -57,12 +61,13 @@ class Described:
     """
 
     has_context_flags = True
-    model_error = MODEL_ERROR
-    program_error = PROGRAM_ERROR
+    model_error: float | None = MODEL_ERROR
+    program_error: float | None = PROGRAM_ERROR
 
-    def __init__(self, costs: Costs) -> None:
+    def __init__(self, costs: Costs, machine: Machine) -> None:
         self.costs = costs
         self.name = costs.machine
+        self._machine = machine
 
     def time(self, record: Record, since: int = 0, reach: Reach = ()) -> Time:
         """What an operation takes; a Connection Machine has no caches."""
@@ -71,6 +76,13 @@ class Described:
     def error(self, record: Record) -> float:
         """The same for all."""
         return MODEL_ERROR
+
+    def planned(self, plan: Polyshift) -> Time | None:
+        """A call of PSHIFT, where its costs are known."""
+        if not streaming.shifts(self._machine):
+            return None
+        estimated = plan.estimate(self._machine)
+        return Time(estimated.planned_s, estimated.planned_cm_s)
 
 
 def pricer(machine: str | os.PathLike[str], costs: str | os.PathLike[str] | None = None) -> Pricer:
@@ -96,6 +108,6 @@ def pricer(machine: str | os.PathLike[str], costs: str | os.PathLike[str] | None
     if streaming.streams(described):
         return streaming.Streaming(described)
     try:
-        return Described(Costs(described))
+        return Described(Costs(described), described)
     except UsageError as error:
         raise UsageError(f"{error}; or a table [{streaming.TABLE}], as hgx-h100, tpu-v4 and cm200 have") from error

@@ -17,6 +17,7 @@ from typing import Any
 from weft import _core
 from weft._core import Machine
 from weft.data_parallel import Time, layout
+from weft.distributed.plans import Polyshift
 from weft.pvar import Record
 from weft.pvar.meter import Reach
 
@@ -40,6 +41,11 @@ def streams(machine: Machine) -> bool:
     return TABLE in json.loads(machine.to_json())
 
 
+def shifts(machine: Machine) -> bool:
+    """Whether the machine's file has costs of planned shifts."""
+    return "shifts" in json.loads(machine.to_json())
+
+
 class Streaming:
     """Prices operations on one machine.
 
@@ -60,15 +66,15 @@ class Streaming:
     """
 
     has_context_flags = False
-    model_error = ERROR
-    program_error = ERROR
+    model_error: float | None = ERROR
+    program_error: float | None = ERROR
 
     def __init__(self, machine: Machine) -> None:
         file: dict[str, Any] = json.loads(machine.to_json())
         self.name = machine.name
         self._machine = machine
         self._f = {key: float(figure["value"]) for key, figure in file[TABLE].items()}
-        self._has_shifts = "shifts" in file
+        self._has_shifts = shifts(machine)
 
     def time(self, record: Record, since: int = 0, reach: Reach = ()) -> Time:
         """What an operation takes; there is no sequencer, so CM time is not a number."""
@@ -77,6 +83,10 @@ class Streaming:
     def error(self, record: Record) -> float:
         """The same for all."""
         return ERROR
+
+    def planned(self, plan: Polyshift) -> Time | None:
+        """A call of PSHIFT, where its costs are known."""
+        return Time(plan.estimate(self._machine).planned_s, float("nan")) if self._has_shifts else None
 
     def _seconds(self, record: Record, reach: Reach) -> float:
         launch, result = self._f["launch"], self._f["result"]

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from weft import _core, units
-from weft._core import UsageError
+from weft._core import Machine, UsageError
 from weft.catalogue import machine as find
 from weft.data_parallel import layout
 from weft.shifts.description import Shift, is_number
@@ -58,7 +58,7 @@ class ShiftEstimate:
 
 
 def estimate(
-    shape: Sequence[int], dtype: np.dtype[Any], shifts: Sequence[Shift], machine: str | os.PathLike[str]
+    shape: Sequence[int], dtype: np.dtype[Any], shifts: Sequence[Shift], machine: str | os.PathLike[str] | Machine
 ) -> ShiftEstimate:
     """Price a plan.
 
@@ -73,7 +73,7 @@ def estimate(
     MachineError
         If there is no such machine.
     """
-    described = find(machine)
+    described = machine if isinstance(machine, Machine) else find(machine)
     if 0 in shape or not shape:
         raise UsageError(f"arrays of shape {tuple(shape)} have nothing to shift")
     local = layout.subgrid(shape, described.nodes)

@@ -128,3 +128,26 @@ def test_programs_are_estimated(native, machine, program):
     total = weft.estimate(PROGRAMS / f"{program}.py", machine, arguments=["--size", "64"]).total
     assert 0 < total.low_s < total.real_s < total.high_s < 60
     assert total.cm_s is None
+
+
+def test_planned_shifts_of_distributed_arrays_are_counted(native):
+    found = weft.estimate(PROGRAMS / "stencil27.py", "cm200", arguments=["--size", "32"])
+    (line,) = found.lines
+    assert (line.operation, line.count) == ("polyshift", 5)
+    offsets = {6: [(by, axis) for axis in range(3) for by in (1, -1)], 2: [(1, 2), (-1, 2)]}
+    six, two = (weft.polyshift((32,) * 3, float, offsets[count]).estimate("cm200") for count in (6, 2))
+    assert 4 * six.planned_s + two.planned_s < found.total.real_s * 1.01
+    assert found.total.real_s < 5 * six.single_s
+
+
+def test_machines_without_costs_of_shifts_say_that_they_are_not_counted(native):
+    def program():
+        geometry = weft.Geometry(8)
+        geometry.polyshift(float, shifts=[(1, 0)])(geometry.zeros())
+        x("float32", 8) + 1
+
+    found = weft.estimate(program, "hgx-h100")
+    assert "polyshift" not in [line.operation for line in found.lines]
+    assert any("1 exchanges of planned shifts are not counted" in note for note in found.notes)
+    with pytest.raises(weft.UsageError, match="hgx-h100 has no costs of planned shifts.*cm200 has them"):
+        weft.estimate(PROGRAMS / "stencil27.py", "hgx-h100", arguments=["--size", "8"])
