@@ -35,6 +35,7 @@ STRUCTS = {
     "connections": "Connections",
     "fghc": "FghcCosts",
     "primitives": "Primitives",
+    "parallel": "Parallel",
     "routers": "Routers",
 }
 """The Rust type that holds what a table says; of the others the page has the words."""

@@ -31,6 +31,11 @@ pub enum Operation {
     Float64Multiply,
     Float32SumOfProducts,
     Float64SumOfProducts,
+    /// One of the two operations of an element of `y = y + a x`, whose vectors are in memory and in no cache: the inner
+    /// loop of LINPACK (`saxpy`), of elimination and of factorisation by columns.
+    Float32Axpy,
+    /// As `Float32Axpy`, in double precision (`daxpy`).
+    Float64Axpy,
     /// One byte copied from memory to memory by the processor.
     CopyByte,
     /// One iteration of an empty counting loop.
@@ -39,7 +44,7 @@ pub enum Operation {
 
 impl Operation {
     /// Every operation, in the order of table 3 of Dunigan 1991 and then weft's own.
-    pub const ALL: [Operation; 12] = [
+    pub const ALL: [Operation; 14] = [
         Operation::Int16Add,
         Operation::Int32Add,
         Operation::Int16Multiply,
@@ -50,6 +55,8 @@ impl Operation {
         Operation::Float64Multiply,
         Operation::Float32SumOfProducts,
         Operation::Float64SumOfProducts,
+        Operation::Float32Axpy,
+        Operation::Float64Axpy,
         Operation::CopyByte,
         Operation::LoopIteration,
     ];
@@ -67,8 +74,20 @@ impl Operation {
             Operation::Float64Multiply => "float64_multiply",
             Operation::Float32SumOfProducts => "float32_sum_of_products",
             Operation::Float64SumOfProducts => "float64_sum_of_products",
+            Operation::Float32Axpy => "float32_axpy",
+            Operation::Float64Axpy => "float64_axpy",
             Operation::CopyByte => "copy_byte",
             Operation::LoopIteration => "loop_turn",
+        }
+    }
+
+    /// What a program is charged instead on a machine that has no time of this operation: for one on vectors in memory
+    /// the same between registers, which takes no longer.
+    pub fn substitute(self) -> Option<Operation> {
+        match self {
+            Operation::Float32Axpy => Some(Operation::Float32SumOfProducts),
+            Operation::Float64Axpy => Some(Operation::Float64SumOfProducts),
+            _ => None,
         }
     }
 }

@@ -114,7 +114,7 @@ fn check_operations(machine: &Machine, request: &Request, benchmark: &Descriptio
     let charged = benchmark.operations(request);
     let missing: Vec<&str> = charged
         .iter()
-        .filter(|&&operation| machine.operation_time(operation).is_none())
+        .filter(|&&operation| machine.charged_time(operation).is_none())
         .map(|operation| operation.name())
         .collect();
     if missing.is_empty() {

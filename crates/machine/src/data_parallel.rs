@@ -68,8 +68,8 @@ figures! {
             shifts_per_axis: "",
             /// Consecutive slices that the memory reaches without a stall.
             row_slices: "",
-            /// Slices of a page of memory: in longer arrays rows are reached at a further stall.
-            page_slices: "",
+            /// Slices of the longest row that is moved without a further stall, where a subgrid has several rows.
+            short_row_slices: "",
         }
         costs {
             /// Planned shifts (PSHIFT): CM time to start a call, s.
@@ -84,12 +84,52 @@ figures! {
             move_time: "s",
             /// What a load or store costs more that leaves its row or page, s.
             page_stall: "s",
+            /// Where the front end takes longer for a call than the nodes work: the share of the difference in which the
+            /// nodes have an instruction that waits for its operands, and count as busy.
+            wait_share: "",
             /// Planned shifts: front-end time, s a shift of a call.
             plan_front_end: "s",
             /// Single shifts: front-end time, s a call.
             call_front_end: "s",
-            /// Single shifts: front-end time, s a call for each axis of the array.
-            axis_front_end: "s",
+        }
+    }
+}
+
+figures! {
+    /// What operations on parallel variables cost on a node that streams them through its memory: a GPU, a vector
+    /// processor, a core of a TPU, or all nodes of a SIMD machine together. Rates are those of the whole device.
+    ///
+    /// `weft.estimation` says how these figures make the time of an operation by what it reads, writes and computes.
+    Parallel = "parallel" {
+        counts {}
+        costs {
+            /// Start of an operation where another follows it, s: no element is computed faster than that.
+            launch: "s",
+            /// From the end of an operation to its result on the front end, s.
+            result: "s",
+            /// Consecutive bytes of memory, read or written, s a byte.
+            byte_time: "s/B",
+            /// Bytes of the cache that all elements share; 0 where there is none.
+            cache_bytes: "B",
+            /// Consecutive bytes that the cache holds, s a byte.
+            cache_byte_time: "s/B",
+            /// An element of up to eight bytes at a scattered address, s.
+            scattered_time: "s",
+            /// An update of an address that follows another update of it, s.
+            collision_time: "s",
+            /// An addition, comparison or logical operation of 32-bit integers, s an element; as many times that as a
+            /// word has 32 bits.
+            integer_time: "s",
+            /// An addition or multiplication in single precision, s an element.
+            float32_time: "s",
+            /// An addition or multiplication in double precision, s an element.
+            float64_time: "s",
+            /// A division or square root in single precision, s an element; in double precision as much longer as an
+            /// addition.
+            divide_time: "s",
+            /// An elementary function in single precision, s an element; in double precision as much longer as an
+            /// addition.
+            function_time: "s",
         }
     }
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use weft_base::Operation;
 
-use crate::data_parallel::{Primitives, Shifts};
+use crate::data_parallel::{Parallel, Primitives, Shifts};
 use crate::degradation::Degradation;
 use crate::routers::Routers;
 use crate::sources::Sources;
@@ -66,6 +66,8 @@ pub struct Machine {
     pub fghc: Option<FghcCosts>,
     /// Costs of the primitives of a data-parallel machine, if it is one that has them.
     pub primitives: Option<Primitives>,
+    /// Costs of operations on parallel variables that stream through memory, if the file says so.
+    pub parallel: Option<Parallel>,
     /// Its routers, if the file describes them.
     pub routers: Option<Routers>,
     /// Seconds of one operation of a node's processor.
@@ -359,6 +361,12 @@ impl Machine {
     /// Seconds of one `operation`, if the machine file gives it.
     pub fn operation_time(&self, operation: Operation) -> Option<f64> {
         self.operations.get(&operation).map(|figure| figure.value)
+    }
+
+    /// Seconds that a program is charged for one `operation`: its time, or that of its substitute
+    /// ([`Operation::substitute`]) if the machine file gives only that.
+    pub fn charged_time(&self, operation: Operation) -> Option<f64> {
+        self.operation_time(operation).or_else(|| self.operation_time(operation.substitute()?))
     }
 
     /// The number of nodes.

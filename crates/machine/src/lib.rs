@@ -31,7 +31,7 @@ mod suggest;
 pub mod topology;
 
 pub use catalogue::{Catalogue, MachineError, catalogue, find};
-pub use data_parallel::{Primitives, Shifts};
+pub use data_parallel::{Parallel, Primitives, Shifts};
 pub use degradation::{Degradation, DegradationError, vertex_name};
 pub use description::{
     Access, Completion, ConcurrentFiles, Connections, FghcCosts, Figure, HostFiles, HostLink, Machine, MemoryCopy,

@@ -4,7 +4,7 @@ pub(crate) mod table;
 
 use serde_json::{Value as Json, json};
 
-use crate::data_parallel::{Primitives, Shifts};
+use crate::data_parallel::{Parallel, Primitives, Shifts};
 use crate::description::{ConcurrentFiles, Connections, FghcCosts, Machine};
 use crate::routers::Routers;
 use crate::sources::UNSTATED;
@@ -63,6 +63,7 @@ impl Machine {
         tables.extend(self.connections.as_ref().map(connections_table));
         tables.extend(self.fghc.as_ref().map(fghc_table));
         tables.extend(self.primitives.as_ref().map(Primitives::sheet));
+        tables.extend(self.parallel.as_ref().map(Parallel::sheet));
         tables.extend(self.routers.as_ref().map(Routers::sheet));
         tables.push(Table {
             entries: self.operations.iter().map(|(operation, figure)| figure.entry(operation.name())).collect(),

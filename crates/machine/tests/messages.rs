@@ -86,8 +86,8 @@ fn each_fault_names_file_line_key_and_what_was_expected() {
             "title",
             "titel",
             "2: titel: expected one of the keys name, title, year, description, topology, switching, \
-          protocols, packets, node, self_message, host, files, host_files, shifts, connections, fghc, primitives, routers, \
-          operations, facts; did you mean title?",
+          protocols, packets, node, self_message, host, files, host_files, shifts, connections, fghc, primitives, \
+          parallel, routers, operations, facts; did you mean title?",
         ),
         (
             "\"hypercube\"",
@@ -213,8 +213,8 @@ fn each_fault_names_file_line_key_and_what_was_expected() {
             "[packets]",
             "[packet]",
             "31: packet: expected one of the keys name, title, year, description, topology, switching, \
-          protocols, packets, node, self_message, host, files, host_files, shifts, connections, fghc, primitives, routers, \
-          operations, facts; did you mean packets?",
+          protocols, packets, node, self_message, host, files, host_files, shifts, connections, fghc, primitives, \
+          parallel, routers, operations, facts; did you mean packets?",
         ),
         ("bytes = 1024", "bytes = 0", "32: packets.bytes: expected a whole number of bytes of at least 1, found 0"),
         (
@@ -244,7 +244,8 @@ fn each_fault_names_file_line_key_and_what_was_expected() {
             "float64_ad",
             "49: operations.float64_ad: expected one of the operations int16_add, int32_add, \
           int16_multiply, int32_multiply, float32_add, float64_add, float32_multiply, float64_multiply, \
-          float32_sum_of_products, float64_sum_of_products, copy_byte, loop_turn; did you mean float64_add?",
+          float32_sum_of_products, float64_sum_of_products, float32_axpy, float64_axpy, copy_byte, \
+          loop_turn; did you mean float64_add?",
         ),
         (
             "{ value = 1e9, unit = \"Hz\" }",

@@ -5,19 +5,23 @@
 //! call at once: the moves one after another, since a node has one memory, and the exchanges of all directions together,
 //! since it has a wire for each. CSHIFT makes one shift a call.
 //!
-//! The time is that of equation (1) of the paper with a page effect: counts of what is done ([`Work`]) times the costs
-//! of the machine ([`weft_machine::Shifts`]).
+//! The time is that of equation (1) of the paper with two effects that its tables show: stalls of the memory, and waits for
+//! the front end. Work is counts of what is done ([`Work`]) times the costs of the machine ([`weft_machine::Shifts`]).
 //!
 //! - An exchange swaps two slices with each neighbour; their number is that of the longest direction.
 //! - Each exchanged slice passes a transposer at both ends.
-//! - A move loads and stores a slice. Source and results lie one after another in memory, so that with short subgrids both
-//!   are in one row of it; else each of the two accesses leaves the row that the other has left open, and stalls.
-//! - The subgrid of an array of rank two or more is moved row by row. Where it is longer than a page, the accesses stall
-//!   once more: both in the run-time library, one of them in PSHIFT's generated code. Rank one is one long row.
+//! - A move loads and stores a slice. Source and results lie one after another in memory, wherever the source begins: with
+//!   short subgrids both may be in one row of it; else each of the two accesses leaves the row that the other has left
+//!   open, and stalls.
+//! - The subgrid of an array of rank two or more is moved row by row. Where its rows are long, the accesses stall once
+//!   more: both in the run-time library, one of them in PSHIFT's generated code. Rank one is one row.
+//! - Where the front end takes longer for a call than the nodes work, a part of the wait falls between the instructions of
+//!   a call and counts as time in which the Connection Machine is busy.
 //!
-//! The last point and the length of a row are what rank-1 and rank-2 measurements show; the stall itself is the machine's
-//! clock cycle. Elapsed time is that of the front end or of the Connection Machine, whichever is longer: the one issues
-//! the next call while the other works on this.
+//! The lengths of rows are what measurements show, and the stall itself is the machine's clock cycle. That long rows stall
+//! once more is an observation without a known cause: it is there in 64 x 64 and 128 x 128, and not in 16 x 16 x 16 or
+//! 8 x 8 x 8 x 8, which have as many slices as 64 x 64. Elapsed time is that of the front end or of the Connection Machine,
+//! whichever is longer: the one issues the next call while the other works on this.
 
 use weft_machine::Shifts;
 
@@ -121,6 +125,11 @@ impl Times {
         self.cm.max(self.front_end)
     }
 
+    /// Of a call whose work takes `work` seconds.
+    fn of_call(costs: &Shifts, work: f64, front_end: f64) -> Times {
+        Times { cm: work + costs.wait_share * (front_end - work).max(0.0), front_end }
+    }
+
     fn plus(self, other: Times) -> Times {
         Times { cm: self.cm + other.cm, front_end: self.front_end + other.front_end }
     }
@@ -184,10 +193,8 @@ pub fn pshift(costs: &Shifts, array: &Array, shifts: &[Shift]) -> Result<Planned
         let longest = slices.iter().flatten().copied().fold(0.0, f64::max);
         work.exchanges = (longest / costs.slices_per_exchange as f64).ceil();
         work.stalls = work.moved * stalls_per_move(costs, array, size, shifts.len(), Caller::Planned);
-        times = Times {
-            cm: costs.plan_startup + time(costs, &work),
-            front_end: costs.plan_front_end * planned.len() as f64,
-        };
+        let front_end = costs.plan_front_end * planned.len() as f64;
+        times = Times::of_call(costs, costs.plan_startup + time(costs, &work), front_end);
     }
     let times = left.iter().fold(times, |times, shift| times.plus(single(costs, array, size, *shift, shifts.len())));
     Ok(Planned { fallbacks, work, times })
@@ -235,11 +242,8 @@ fn check(costs: &Shifts, array: &Array, shifts: &[Shift]) -> Result<u64, ShiftEr
 }
 
 fn single(costs: &Shifts, array: &Array, size: u64, shift: Shift, results: usize) -> Times {
-    let axes = array.axes.len() as f64;
-    Times {
-        cm: costs.call_startup + time(costs, &single_work(costs, array, size, shift, results)),
-        front_end: costs.call_front_end + costs.axis_front_end * axes,
-    }
+    let work = costs.call_startup + time(costs, &single_work(costs, array, size, shift, results));
+    Times::of_call(costs, work, costs.call_front_end)
 }
 
 fn single_work(costs: &Shifts, array: &Array, size: u64, shift: Shift, results: usize) -> Work {
@@ -288,25 +292,26 @@ enum Caller {
 
 /// Stalls of the load and the store of a moved slice.
 fn stalls_per_move(costs: &Shifts, array: &Array, size: u64, results: usize, caller: Caller) -> f64 {
-    let has_rows = array.axes.iter().filter(|axis| axis.extent > 1).count() > 1;
-    let page = match caller {
-        _ if !has_rows || size <= costs.page_slices => 0.0,
+    let long_row = match caller {
+        _ if !has_long_rows(costs, array, size) => 0.0,
         Caller::Planned => 1.0,
         Caller::Library => 2.0,
     };
-    2.0 * share_in_other_rows(size, results as u64, costs.row_slices) + page
+    2.0 * share_in_other_rows(size, results as u64, costs.row_slices) + long_row
 }
 
-/// The share of slices whose index in a result is in another row of memory than their index in the source, where the
-/// source begins with a row and `results` arrays of the same `size` follow it.
+/// Whether the subgrid has several rows, along its last axis, that are long.
+fn has_long_rows(costs: &Shifts, array: &Array, size: u64) -> bool {
+    let elements: u64 = array.axes.iter().map(|axis| axis.extent).product();
+    let row = array.axes.last().map_or(0, |axis| axis.extent);
+    row > 1 && elements > row && size / elements * row > costs.short_row_slices
+}
+
+/// The share of slices that are in another row of memory in a result than in the source, where `results` arrays of the
+/// same `size` follow the source, which may begin anywhere in a row: two slices `n` apart are in different rows of `row`
+/// slices for `n` of `row` beginnings, and always from `row` on.
 fn share_in_other_rows(size: u64, results: u64, row: u64) -> f64 {
-    let other = |result: u64| {
-        if result.saturating_mul(size) >= row {
-            return size;
-        }
-        (0..size).filter(|slice| slice / row != (result * size + slice) / row).count() as u64
-    };
     let near = (row / size).min(results);
-    let others: u64 = (1..=near).map(other).sum::<u64>() + (results - near) * size;
-    others as f64 / (results * size) as f64
+    let apart = size as f64 * (near * (near + 1)) as f64 / 2.0;
+    (apart / row as f64 + (results - near) as f64) / results as f64
 }

@@ -105,6 +105,34 @@ fn what_falls_back_costs_what_calls_of_cshift_cost() {
     assert!(planned.fallbacks.iter().all(Option::is_some));
 }
 
+/// 64 x 64 and 16 x 16 x 16 have as many slices and differ in their rows; one row has no others.
+#[test]
+fn long_rows_of_several_stall_once_more() {
+    let stalls = |extents: &[u64]| {
+        let array = array(extents);
+        let shifts = both_directions(&array, 1);
+        let (plan, library) =
+            (pshift(&costs(), &array, &shifts).unwrap().work, cshifts_work(&costs(), &array, &shifts));
+        [plan, library.unwrap()].map(|work| (work.stalls / work.moved).round())
+    };
+    assert_eq!(stalls(&[64, 64]), [3.0, 4.0]);
+    assert_eq!(stalls(&[2048, 32]), [2.0, 2.0]);
+    assert_eq!(stalls(&[16, 16, 16]), [2.0, 2.0]);
+    assert_eq!(stalls(&[1, 16384]), [2.0, 2.0]);
+}
+
+/// A call that the front end issues slowly keeps the nodes busy for longer than their work, never longer than it takes.
+#[test]
+fn a_part_of_the_wait_for_the_front_end_counts_as_busy() {
+    let array = array(&[2, 2]);
+    let shifts = both_directions(&array, 1);
+    let with = |wait_share: f64| pshift(&Shifts { wait_share, ..costs() }, &array, &shifts).unwrap().times;
+    let (none, all) = (with(0.0), with(1.0));
+    assert!(none.cm < none.front_end);
+    assert_eq!((all.cm, all.front_end), (none.front_end, none.front_end));
+    assert!((with(0.25).cm - (0.75 * none.cm + 0.25 * none.front_end)).abs() < 1e-15);
+}
+
 #[test]
 fn bad_calls_are_distinguished() {
     let good = array(&[4, 4]);
@@ -160,7 +188,7 @@ proptest! {
         prop_assert!(times[0] <= times[1]);
     }
 
-    /// At most both accesses of every move stall, and once more each beyond a page.
+    /// At most both accesses of every move stall, and once more each in long rows.
     #[test]
     fn stalls_are_bounded(array in subgrid(), scale in 1u64..400) {
         let mut array = array;
@@ -174,16 +202,16 @@ proptest! {
         prop_assert_eq!(work.moved, library.moved);
     }
 
-    /// The share of stalling moves by laying the arrays out and looking at every slice.
+    /// The share of stalling moves by laying the arrays out at every beginning and looking at every row.
     #[test]
-    fn stalls_by_looking_at_every_slice(length in 1u64..2000) {
+    fn stalls_by_laying_arrays_out_everywhere(length in 1u64..2000) {
         let array = array(&[length]);
         let shifts = both_directions(&array, 1);
         let work = pshift(&costs(), &array, &shifts).unwrap().work;
         let (size, row) = (2 * length, costs().row_slices);
-        let others = (1..=2).flat_map(|result| (0..size).map(move |slice| (slice, result * size + slice)))
+        let others = (1..=2).flat_map(|result| (0..row).map(move |first| (first, result * size + first)))
             .filter(|(source, result)| source / row != result / row).count();
-        let expected = 2.0 * work.moved * others as f64 / (2 * size) as f64;
+        let expected = 2.0 * work.moved * others as f64 / (2 * row) as f64;
         prop_assert!((work.stalls - expected).abs() <= 1e-9 * (1.0 + expected));
     }
 }

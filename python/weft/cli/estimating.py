@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 _EXAMPLES = """
 weft estimate programs/gauss.py --size 63 --on cm2-8k  # as tables 14 and 15 of Wu and Shu 1989
+weft estimate programs/life.py --on hgx-h100  # a GPU: launches, memory, scattered addresses
 weft estimate programs/gauss.py --on here  # this machine, which `weft calibrate` has measured
 weft estimate programs/fft.py --on cm2-8k --format csv > fft.csv  # for other tools; the last row is the total
 weft estimate programs/jacobi.py --on cm2-8k -- --size 128 --sweeps 50  # words of the program behind --
@@ -43,7 +44,8 @@ def words_for(size: int | None, words: list[str] | None) -> list[str]:
 File = Annotated[Path, typer.Argument(metavar="FILE.py", help="A program with parallel variables (weft.pvar.VPSet).")]
 Words = Annotated[list[str] | None, typer.Argument(metavar="[-- WORDS]", help="The program's own words.")]
 On = Annotated[
-    str, typer.Option("--on", help="here, cm2-8k, or a machine file with costs of data-parallel operations.")
+    str,
+    typer.Option("--on", help="here, cm2-8k, cm200, hgx-h100, tpu-v4, or a machine file with costs of operations."),
 ]
 Size = Annotated[int | None, typer.Option("--size", min=1, help="Passed to the program as --size.")]
 CostsFile = Annotated[

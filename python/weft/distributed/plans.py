@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Mapping, Sequence
 from types import TracebackType
-from typing import Any, Literal, Self
+from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
@@ -15,6 +16,10 @@ from weft.array_input import refuse_masked
 from weft.distributed import calls
 from weft.distributed.array import DistributedArray, Halo, widths
 from weft.distributed.geometry import Geometry
+from weft.distributed.observed import note
+
+if TYPE_CHECKING:
+    from weft.shifts.estimates import ShiftEstimate
 
 Shift = tuple[int, int, int, int, str, bytes]
 """As `_core` takes it: source, result, axis, by, kind of boundary, bytes of the boundary."""
@@ -123,15 +128,16 @@ class _Plan:
         else:
             self._exchange = None
 
-    def _read_boundaries(self) -> None:
-        """Take over what boundary arrays hold now."""
+    def _prepare(self) -> None:
+        """Before each exchange: tell who observes, and take over what boundary arrays hold now."""
+        note(self)
         if self._boundaries:
             for boundary in self._boundaries:
                 boundary.refresh()
             self.exchange.read_boundaries([boundary.memory for boundary in self._boundaries])
 
     def _start(self, arrays: Sequence[DistributedArray]) -> None:
-        self._read_boundaries()
+        self._prepare()
         self.exchange.begin([array.memory for array in arrays])
         self._held = arrays
 
@@ -310,6 +316,35 @@ class Polyshift(_Plan):
     def _done(self, arrays: Sequence[DistributedArray]) -> tuple[DistributedArray, ...]:
         return tuple(arrays[len(self.dtypes) :])
 
+    def estimate(self, machine: str | os.PathLike[str] | _core.Machine) -> ShiftEstimate:
+        """What one call takes on a described machine with costs of shifts, as of a plan of `weft.polyshift`.
+
+        The arrays are laid out over all nodes of the machine, whatever this run's ranks are.
+
+        Raises
+        ------
+        UsageError
+            If the machine has no costs of shifts, or there is nothing to shift.
+
+        Examples
+        --------
+        >>> plan = Geometry((1024, 512)).polyshift(float, shifts=[(1, 0), (-1, 0)])
+        >>> plan.estimate("cm200").subgrid
+        (16, 16)
+        """
+        from weft.shifts.description import Shift as Described
+        from weft.shifts.estimates import estimate
+
+        def boundary(shift: Shift) -> Any:
+            source, _, _, _, kind, value = shift
+            if kind == "value":
+                return np.frombuffer(value, self.dtypes[source])[0]
+            return None if kind == "circular" else np.empty(0)
+
+        shifts = [Described(shift[3], shift[2], boundary(shift), shift[0]) for shift in self.shifts]
+        longest = max(self.dtypes, key=lambda dtype: dtype.itemsize)
+        return estimate(self.geometry.shape, longest, shifts, machine)
+
     def explain(self) -> str:
         """What is done each time, and what it costs."""
 
@@ -432,13 +467,13 @@ class Bound:
     def __call__(self) -> None:
         """Do it."""
         exchange = self._plan.exchange
-        self._plan._read_boundaries()
+        self._plan._prepare()
         exchange.begin(self._memories)
         exchange.end()
 
     def begin(self) -> None:
         """Start it."""
-        self._plan._read_boundaries()
+        self._plan._prepare()
         self._plan.exchange.begin(self._memories)
 
     def end(self) -> None:

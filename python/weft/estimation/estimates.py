@@ -16,9 +16,12 @@ import polars as pl
 from weft import units
 from weft._core import UsageError
 from weft.data_parallel import Time
+from weft.distributed.observed import note, observed
+from weft.distributed.plans import Polyshift
 from weft.estimation.here import Here
-from weft.estimation.pricing import MODEL_ERROR, Pricer, pricer
+from weft.estimation.pricing import Pricer, pricer
 from weft.estimation.running import Program, run
+from weft.estimation.streaming import Streaming
 from weft.pvar import Record, VPSet, metered
 from weft.pvar.meter import Reach
 
@@ -118,7 +121,8 @@ def estimate(
     program
         A function without arguments, or the path of a Python file, which is run as a program.
     machine
-        "here", a machine with costs of data-parallel operations (cm2-8k), or a path of a machine file.
+        "here", a machine with costs of data-parallel operations (cm2-8k, or cm200, hgx-h100 and tpu-v4 by what streams
+        through their memory), or a path of a machine file.
     arguments
         Of a file: its words on the command line.
     costs
@@ -152,7 +156,9 @@ def estimate(
     (101, 0.017)
     """
     prices = pricer(machine, costs)
-    return price(record(program, arguments, vp_sets), prices, name_of(program))
+    with observed() as exchanges:
+        counts = record(program, arguments, vp_sets)
+    return price(counts, prices, name_of(program), [plan for plan in exchanges if isinstance(plan, Polyshift)])
 
 
 class Counted(NamedTuple):
@@ -183,12 +189,15 @@ def record(program: Program, arguments: Sequence[str] = (), vp_sets: Iterable[VP
     RunError
         If the program fails.
     """
-    with metered(*vp_sets) as meter:
+    with metered(*vp_sets) as meter, observed() as exchanges:
         run(program, arguments)
-    if not meter.sequence:
+    # Who observes around this block is told too.
+    for plan in exchanges:
+        note(plan)
+    if not meter.sequence and not any(isinstance(plan, Polyshift) for plan in exchanges):
         raise UsageError(
-            f"{name_of(program)} made no operation on parallel variables that could be counted: "
-            "VP sets are recorded that the program makes itself, with weft.pvar.VPSet(…)"
+            f"{name_of(program)} made no operation on parallel variables that could be counted, and no planned shift "
+            "of a distributed array: VP sets are recorded that the program makes itself, with weft.pvar.VPSet(…)"
         )
     return counted(meter.sequence, meter.since, meter.reaches)
 
@@ -205,8 +214,8 @@ def name_of(program: Program) -> str:
     return Path(program).name
 
 
-def price(counts: Mapping[Counted, int], prices: Pricer, name: str) -> Estimate:
-    """Recorded operations by the prices of a machine.
+def price(counts: Mapping[Counted, int], prices: Pricer, name: str, plans: Sequence[Polyshift] = ()) -> Estimate:
+    """Recorded operations, and exchanges of plans of shifts, by the prices of a machine.
 
     Raises
     ------
@@ -228,9 +237,26 @@ def price(counts: Mapping[Counted, int], prices: Pricer, name: str) -> Estimate:
         raise UsageError(
             f"{prices.name} lacks the costs of {len(lacking)} operations of {name}:\n  " + "\n  ".join(lacking.values())
         )
+    left = _price_plans(plans, prices, by_operation)
+    if not by_operation:
+        raise UsageError(f"{name}: {prices.name} has no costs of planned shifts ([shifts] of a machine file), and the "
+                         "program does nothing else that is counted; cm200 has them")  # fmt: skip
     lines = tuple(_line(operation, parts) for operation, parts in by_operation.items())
     total = _total(lines, prices)
-    return Estimate(prices.name, name, lines, total, _notes(prices), _interval(prices))
+    return Estimate(prices.name, name, lines, total, (*_notes(prices), *left), _interval(prices))
+
+
+def _price_plans(
+    plans: Sequence[Polyshift], prices: Pricer, by_operation: dict[str, list[tuple[int, Time, float]]]
+) -> tuple[str, ...]:
+    """Add the exchanges of plans of shifts, each plan priced once; a note where the machine has no costs of them."""
+    error = prices.model_error or 0.0
+    for plan in dict.fromkeys(plans):
+        time = prices.planned(plan)
+        if time is None:
+            return (f"{len(plans)} exchanges of planned shifts are not counted: {prices.name} has no costs of them.",)
+        by_operation.setdefault("polyshift", []).append((plans.count(plan), time, error))
+    return ()
 
 
 def _line(operation: str, parts: list[tuple[int, Time, float]]) -> Line:
@@ -255,16 +281,24 @@ def _total(lines: Sequence[Line], prices: Pricer) -> Line:
     if isinstance(prices, Here) and prices.costs.held_out:
         low, high = (real / (1 + error) for error in quantiles(prices.costs.held_out))
     else:
-        # Errors of different operations are different: their squares add.
-        off = math.sqrt(math.fsum((line.high_s - line.real_s) ** 2 for line in lines))
-        low, high = max(0.0, real - off), real + off
+        low, high = _program_range(lines, prices, real)
     return Line("total", sum(line.count for line in lines), real, cm, low, high)
 
 
+def _program_range(lines: Sequence[Line], prices: Pricer, real: float) -> tuple[float, float]:
+    """The interval of a program's time where that of no other program was measured with this file of costs."""
+    if prices.program_error is not None:
+        return real * (1 - prices.program_error), real * (1 + prices.program_error)
+    # Errors of different operations are different: their squares add.
+    off = math.sqrt(math.fsum((line.high_s - line.real_s) ** 2 for line in lines))
+    return max(0.0, real - off), real + off
+
+
 def _interval(prices: Pricer) -> str:
-    """What is said of intervals: those of a described machine are bounds of its model's error, of no known coverage."""
-    if not isinstance(prices, Here):
-        return f"range within the model's error of {MODEL_ERROR:.0%}"
+    """What is said of intervals, before 'of the total': those of a described machine have no known coverage."""
+    if prices.model_error is not None and prices.program_error is not None:
+        return f"range within {prices.model_error:.0%} of each operation and {prices.program_error:.0%}"
+    assert isinstance(prices, Here)
     if not prices.costs.held_out:
         return "range within the errors of the fit"
     return f"{coverage(len(prices.costs.held_out)):.0%} interval"
@@ -290,6 +324,12 @@ def coverage(count: int) -> float:
 
 
 def _notes(prices: Pricer) -> tuple[str, ...]:
+    if isinstance(prices, Streaming):
+        return (
+            f"{prices.name}: each operation is one pass through memory after another, none fused; by peak rates and "
+            "estimates, whose sources its machine file has (weft machines show). What the program does besides "
+            "operations on parallel variables and planned shifts is not counted.",
+        )
     if not isinstance(prices, Here):
         return (
             "Arrays that go to or come from the front end as a whole, and what it computes itself, are not counted.",

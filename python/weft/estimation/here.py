@@ -6,6 +6,7 @@ import re
 
 from weft._core import UsageError
 from weft.data_parallel import Time
+from weft.distributed.plans import Polyshift
 from weft.estimation import kinds
 from weft.estimation.costs_file import MeasuredCosts
 from weft.estimation.curves import Curve
@@ -40,6 +41,8 @@ class Here:
 
     name = "here"
     has_context_flags = False
+    model_error: float | None = None
+    program_error: float | None = None
 
     def __init__(self, costs: MeasuredCosts) -> None:
         self.costs = costs
@@ -60,6 +63,10 @@ class Here:
     def error(self, record: Record) -> float:
         """The relative error of an operation's time: root mean square of the fit."""
         return self.curve(kinds.of(record).name).error
+
+    def planned(self, plan: Polyshift) -> Time | None:
+        """Plans of shifts are not calibrated."""
+        return None
 
     def curve(self, name: str) -> Curve:
         """The curve of a kind, or of one that is like it."""

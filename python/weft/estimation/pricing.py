@@ -5,9 +5,11 @@ from __future__ import annotations
 import os
 from typing import Protocol
 
+from weft._core import Machine, UsageError
 from weft.catalogue import machine as find
 from weft.data_parallel import Costs, Time
-from weft.estimation import costs_file
+from weft.distributed.plans import Polyshift
+from weft.estimation import costs_file, streaming
 from weft.estimation.here import Here
 from weft.pvar import Record
 from weft.pvar.meter import Reach
@@ -15,6 +17,11 @@ from weft.pvar.meter import Reach
 MODEL_ERROR = 0.10
 """Relative error within which the model of a described machine has its operations: every cell of tables 1 to 12 of Wu
 and Shu 1989 that has no known slip."""
+
+PROGRAM_ERROR = 0.30
+"""Relative error that is allowed for the real time of a whole program on such a machine: the largest of the three runs
+that Wu and Shu 1989 print (table 13: 27%), rounded up. Errors of operations are not independent, so that they do not
+cancel in a sum: three programs are few, but they are programs."""
 
 
 class Pricer(Protocol):
@@ -32,8 +39,16 @@ class Pricer(Protocol):
         `since`: bytes that the program has touched since it was last there; `reach`: since it touched the arrays.
         """
 
+    model_error: float | None
+    """The relative error that its operations' times may have; None where each has its own."""
+    program_error: float | None
+    """That of the time of a whole program; None where errors of programs were measured."""
+
     def error(self, record: Record) -> float:
         """The relative error that the time may have."""
+
+    def planned(self, plan: Polyshift) -> Time | None:
+        """Seconds of an exchange of a plan of shifts; None where the machine has no costs of shifts."""
 
 
 class Described:
@@ -46,10 +61,13 @@ class Described:
     """
 
     has_context_flags = True
+    model_error: float | None = MODEL_ERROR
+    program_error: float | None = PROGRAM_ERROR
 
-    def __init__(self, costs: Costs) -> None:
+    def __init__(self, costs: Costs, machine: Machine) -> None:
         self.costs = costs
         self.name = costs.machine
+        self._machine = machine
 
     def time(self, record: Record, since: int = 0, reach: Reach = ()) -> Time:
         """What an operation takes; a Connection Machine has no caches."""
@@ -58,6 +76,13 @@ class Described:
     def error(self, record: Record) -> float:
         """The same for all."""
         return MODEL_ERROR
+
+    def planned(self, plan: Polyshift) -> Time | None:
+        """A call of PSHIFT, where its costs are known."""
+        if not streaming.shifts(self._machine):
+            return None
+        estimated = plan.estimate(self._machine)
+        return Time(estimated.planned_s, estimated.planned_cm_s)
 
 
 def pricer(machine: str | os.PathLike[str], costs: str | os.PathLike[str] | None = None) -> Pricer:
@@ -79,4 +104,10 @@ def pricer(machine: str | os.PathLike[str], costs: str | os.PathLike[str] | None
     """
     if machine == "here":
         return Here(costs_file.read(costs))
-    return Described(Costs(find(machine)))
+    described = find(machine)
+    if streaming.streams(described):
+        return streaming.Streaming(described)
+    try:
+        return Described(Costs(described), described)
+    except UsageError as error:
+        raise UsageError(f"{error}; or a table [{streaming.TABLE}], as hgx-h100, tpu-v4 and cm200 have") from error

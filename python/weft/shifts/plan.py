@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Iterable, Sequence
 from types import TracebackType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -24,6 +25,9 @@ from weft.shifts.description import (
     within_extent,
 )
 from weft.shifts.explanation import explanation
+
+if TYPE_CHECKING:
+    from weft.shifts.estimates import ShiftEstimate
 
 
 def polyshift(
@@ -115,6 +119,28 @@ class ShiftPlan(_core.ShiftPlan):
             UsageError: when the plan has been released.
         """
         return explanation(self.shape, self.dtype, self.shifts, json.loads(self.summary()), bytes_per_second)
+
+    def estimate(self, machine: str | os.PathLike[str]) -> ShiftEstimate:
+        """What one call takes on a described machine with costs of shifts: cm200, cm2-8k, or a machine file.
+
+        Args:
+            machine: its name, or the path of a file. Arrays are laid out over all its nodes.
+
+        Raises:
+            UsageError: when the machine has no costs of shifts, or there is nothing to shift.
+            MachineError: when there is no such machine.
+
+        Examples
+        --------
+        >>> import weft
+        >>> both = [(1, 0), (-1, 0), (1, 1), (-1, 1)]
+        >>> estimated = weft.polyshift((1024, 512), float, both).estimate("cm200")
+        >>> estimated.subgrid, estimated.planned_s < estimated.single_s
+        ((16, 16), True)
+        """
+        from weft.shifts.estimates import estimate
+
+        return estimate(self.shape, self.dtype, self.shifts, machine)
 
     def __repr__(self) -> str:
         state = ", released" if self.released else ""

@@ -61,7 +61,7 @@ def test_an_estimate_as_json_and_as_a_table(weft):
     code, out, _ = weft("estimate program.py --on cm2-8k")
     assert code == 0
     assert "program.py on cm2-8k" in out
-    assert "range within the model's error of 10% of the total:" in out
+    assert "range within 10% of each operation and 30% of the total:" in out
 
 
 def test_words_behind_dashes_are_the_programs(weft):

@@ -1,4 +1,4 @@
-"""The polyshift study: the machine file is the fit, what was left out is foretold, and ranks 3 and 4 are blind."""
+"""The polyshift study: the machine file is the fit, what is left out is predicted, and what was blind is kept."""
 
 import functools
 import io
@@ -32,7 +32,7 @@ def fitted(native):
 
 def test_published_tables_are_whole():
     table = george1994.timings()
-    assert table.group_by("rank").len().sort("rank").rows() == [(1, 13), (2, 7)]
+    assert table.group_by("rank").len().sort("rank").rows() == [(1, 13), (2, 7), (3, 4), (4, 3)]
     assert table.null_count().sum_horizontal().item() == 0
     computed = table["cshift_elapsed_ms"] / table["pshift_elapsed_ms"]
     # One decimal: half of it, and what rounding of the times adds.
@@ -55,32 +55,52 @@ def test_the_machine_file_is_the_fit(fitted):
 
 def test_few_parameters_fit_many_cells(fitted):
     errors = fitted.errors["error"].abs()
-    assert len(errors) == 40 > 4 * fitting.PARAMETERS
+    assert len(errors) == 54 > 4 * fitting.PARAMETERS
     assert errors.median() < 0.03
-    assert errors.max() < 0.15
+    assert errors.max() < 0.14
+    # Two cells are more than a tenth off, those of 2 x 2.
+    far = fitted.errors.filter(errors > 0.1)
+    assert set(far.select("rank", "length").rows()) == {(2, 2)}
 
 
-def test_what_is_left_out_is_foretold(native):
+def test_what_is_left_out_is_predicted(native):
     found = {name: (median, worst) for name, _, median, worst in fitting.left_out().rows()}
+    assert found["one rank at a time"][0] < 0.08
+    for rank in (3, 4):
+        assert found[f"rank {rank}"][0] < 0.04
+        assert found[f"rank {rank}"][1] < 0.10
+    # The blind fit to ranks 1 and 2 had 12% and 22%.
+    assert found["ranks 3 and 4"][0] < 0.06
+    assert found["ranks 3 and 4"][1] < 0.12
     assert found["one length at a time"][0] < 0.05
-    assert found["rank 2 above 8 x 8"][0] < 0.05
-    assert found["rank 2 above 8 x 8"][1] < 0.10
+    # Nothing else has long rows.
+    assert found["rank 2 above 8 x 8"][0] < 0.10
+    assert found["rank 2 above 8 x 8"][1] > 0.15
 
 
 def test_predictions_have_an_interval(reproduced):
-    assert 0.02 < fitting.interval(0.5) < 0.05 < fitting.interval() < 0.2
-    assert f"90% stay within {fitting.interval():.0%} when" in reproduced.tables[2].footnotes[0]
+    assert 0.02 < fitting.interval(0.5) < 0.08 < fitting.interval() < 0.3
+    assert f"90% within {fitting.interval():.0%}: the interval" in reproduced.tables[2].footnotes[0]
+    every = fitting.fit().errors["error"].abs()
+    assert (every < fitting.interval()).mean() > 0.9
 
 
-def test_the_fit_reads_ranks_1_and_2_alone(fitted):
-    assert set(fitted.errors["rank"]) == {1, 2}
+def test_long_rows_are_known_of_rank_2_alone(native):
+    others = pl.col("rank") != 2
+    errors = fitting.fit(george1994.timings().filter(others)).errors
+    long = (pl.col("rank") == 2) & (pl.col("length") >= 64)
+    assert errors.filter(long)["error"].max() < -0.1
+    assert errors.filter((pl.col("rank") == 2) & (pl.col("length") < 64))["error"].abs().median() < 0.06
 
 
-def test_ranks_3_and_4_are_blind(reproduced):
+def test_what_was_blind_is_kept_beside(reproduced):
     for table in reproduced.tables[2:4]:
-        assert set(table.cells["kind"]) == {"blind"}
+        assert set(table.cells["kind"]) == {"blind", "fitted"}
         assert table.cells["error"].null_count() == 0
         assert (table.cells["ours"] > 0).all()
+        blind = table.cells.filter(kind="blind").filter(pl.col("quantity").str.contains("CM"))
+        assert (blind["error"] > 0).all()
+        assert blind["error"].max() > 0.15
 
 
 def test_tables_and_figures_are_there(reproduced):
@@ -96,7 +116,7 @@ def test_the_texts_speedups_are_met(reproduced):
     text = reproduced.tables[4].cells.rows_by_key("quantity", named=True, unique=True)
     assert text["speedup_small_subgrids_lowest"]["error"] == pytest.approx(0, abs=0.1)
     assert text["speedup_small_subgrids_highest"]["error"] == pytest.approx(0, abs=0.1)
-    assert text["kink_length_rank_1"]["ours"] == 64
+    assert text["kink_length_rank_1"]["ours"] == 32
     assert text["page_stall"]["ours"] == pytest.approx(1)
     assert text["page_stall"]["kind"] == "input"
 

@@ -21,7 +21,7 @@ use weft_base::Operation;
 use weft_base::quoting::shown;
 
 use crate::catalogue::MachineError;
-use crate::data_parallel::{Primitives, Shifts};
+use crate::data_parallel::{Parallel, Primitives, Shifts};
 use crate::degradation::Degradation;
 use crate::description::{Completion, Figure, HostLink, Machine, MemoryCopy, Node, Packets, Protocol, Switching};
 use crate::routers::Routers;
@@ -30,7 +30,7 @@ use crate::suggest::did_you_mean;
 use crate::topology::{Embedding, Topology};
 use table::{File, Table};
 
-const FILE_KEYS: [&str; 20] = [
+const FILE_KEYS: [&str; 21] = [
     "name",
     "title",
     "year",
@@ -48,6 +48,7 @@ const FILE_KEYS: [&str; 20] = [
     "connections",
     "fghc",
     "primitives",
+    "parallel",
     "routers",
     "operations",
     "facts",
@@ -119,8 +120,9 @@ fn read(root: &Table) -> Option<Machine> {
     let nodes = topology.as_ref().map(|(topology, ..)| topology.nodes());
     let shifts = root.keep(Shifts::read(root));
     let primitives = root.keep(primitives(root));
+    let parallel = root.keep(Parallel::read(root));
     let routers = root.keep(routers(root, switching.as_ref().map(|(technique, _)| *technique)));
-    let is_data_parallel = root.has("shifts") || root.has("primitives");
+    let is_data_parallel = ["shifts", "primitives", "parallel"].iter().any(|table| root.has(table));
     let passes_messages = !is_data_parallel || root.has("protocols") || root.has("self_message");
     let protocols = if passes_messages { root.keep(protocols(root)) } else { Some(Vec::new()) };
     let self_message = if passes_messages { root.keep(self_message(root)).flatten() } else { Some(no_self_message()) };
@@ -152,6 +154,7 @@ fn read(root: &Table) -> Option<Machine> {
         connections: connections?,
         fghc: fghc?,
         primitives: primitives?,
+        parallel: parallel?,
         routers: routers?,
         operations: operations?,
         facts: facts?,

@@ -392,9 +392,9 @@ impl Core {
         self.host_free + self.costs.message(bytes).link.hop * hops
     }
 
-    /// The time of `count` operations, if the machine file gives it.
+    /// What a program is charged for `count` operations; nothing if the machine file gives no time.
     pub fn operations(&self, operation: Operation, count: u64) -> Picos {
-        let seconds = self.machine.operation_time(operation).unwrap_or(0.0);
+        let seconds = self.machine.charged_time(operation).unwrap_or(0.0);
         Picos::from_seconds(seconds * count as f64)
     }
 

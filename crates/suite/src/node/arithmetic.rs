@@ -2,8 +2,9 @@
 //!
 //! Each row is the time of one operation and assignment on scalars. The operations form a chain, as floatmath's do:
 //! each needs the result before, so the row is the *latency* of the operation (what a pipelined processor can do beside
-//! it is in `fma_peak` and `dot_product`). The last two rows are the average time of one of the five operations of `x*b
-//! + c*d + e*f`, whose products may overlap.
+//! it is in `fma_peak` and `dot_product`). The last two rows of the paper are the average time of one of the five
+//! operations of `x*b + c*d + e*f`, whose products may overlap. The rows `axpy` are not of the paper's table: one of the
+//! two operations of an element of `y = y + a x`, on vectors larger than caches, which is LINPACK's inner loop.
 //!
 //! The paper subtracts the time of the empty loop. Here the chain is unrolled sixteen times, so that the counting of
 //! the loop is one sixteenth of an iteration and hidden behind the chain; nothing is subtracted, and the empty loop has
@@ -23,7 +24,7 @@ use super::measure::{Case, Repeat, expect_equal, timed};
 use super::request::NodeRequest;
 use super::simd::Keep;
 
-pub(crate) const ROWS: [&str; 12] = [
+pub(crate) const ROWS: [&str; 14] = [
     "int16_add",
     "int32_add",
     "int16_multiply",
@@ -34,6 +35,8 @@ pub(crate) const ROWS: [&str; 12] = [
     "float64_multiply",
     "float32_sum_of_products",
     "float64_sum_of_products",
+    "float32_axpy",
+    "float64_axpy",
     "copy_byte",
     "loop_turn",
 ];
@@ -45,7 +48,7 @@ const UNROLLED: u64 = 16;
 /// at most 2^20 so that eight times as many are still counted exactly in single precision.
 const COUNT: u64 = (1 << 18) + UNROLLED;
 
-/// Bytes of one array of `copy_byte`.
+/// Bytes of one array of `copy_byte`, and of a vector of `axpy`.
 const COPIED: usize = 64 << 20;
 
 /// One case for each of [`Operation::ALL`].
@@ -55,7 +58,12 @@ pub(crate) fn cases(_: &NodeRequest) -> Result<Vec<Case>, NodeError> {
 
 fn case(operation: Operation) -> Case {
     let name = operation.name();
-    let count = if operation == Operation::CopyByte { COPIED as u64 } else { COUNT };
+    let count = match operation {
+        Operation::CopyByte => COPIED as u64,
+        Operation::Float32Axpy => axpy_operations::<f32>(),
+        Operation::Float64Axpy => axpy_operations::<f64>(),
+        _ => COUNT,
+    };
     let unit = match operation {
         Operation::CopyByte => "one byte",
         Operation::LoopIteration => "one turn",
@@ -85,6 +93,8 @@ fn repeat(operation: Operation) -> Repeat {
         Operation::Float64Multiply => chain(|n| multiply(n, 1.0 + f64::EPSILON), |n| 1.0 + n as f64 * f64::EPSILON),
         Operation::Float32SumOfProducts => sums(|n| sum_of_products(n, 1f32), |n| n as f32),
         Operation::Float64SumOfProducts => sums(|n| sum_of_products(n, 1f64), |n| n as f64),
+        Operation::Float32Axpy => axpy(1f32),
+        Operation::Float64Axpy => axpy(1f64),
         Operation::CopyByte => copy(),
         Operation::LoopIteration => Box::new(|count| {
             let (seconds, iterations) = timed(|| empty_loop(black_box(count)));
@@ -233,6 +243,31 @@ fn copy() -> Repeat {
     })
 }
 
+/// Operations of one update of a whole vector of `COPIED` bytes.
+const fn axpy_operations<T>() -> u64 {
+    2 * (COPIED / size_of::<T>()) as u64
+}
+
+/// Whole vectors are updated, `y = y + 1 x` with all of `x` one, until `count` operations are: y counts the updates.
+fn axpy<T: Scalar + Copy + 'static>(one: T) -> Repeat {
+    let length = COPIED / size_of::<T>();
+    let x = vec![one; length];
+    Box::new(move |count| {
+        let updates = count.div_ceil(axpy_operations::<T>());
+        let mut y = vec![T::ZERO; length];
+        let mut expected = T::ZERO;
+        let mut seconds = 0.0;
+        for _ in 0..updates {
+            let factor = black_box(one);
+            let (y, x) = (black_box(&mut y[..]), black_box(&x[..]));
+            seconds += timed(|| y.iter_mut().zip(x).for_each(|(y, &x)| *y = y.plus(factor.times(x)))).0;
+            expected = expected.plus(one);
+        }
+        expect_equal("the updated vector", y.iter().all(|&element| element == expected), true)?;
+        Ok(seconds * count as f64 / (updates * axpy_operations::<T>()) as f64)
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -244,12 +279,19 @@ mod tests {
 
     #[test]
     fn every_row_is_right_at_every_count() {
-        for operation in Operation::ALL.into_iter().filter(|&operation| operation != Operation::CopyByte) {
+        let of_memory = [Operation::CopyByte, Operation::Float32Axpy, Operation::Float64Axpy];
+        for operation in Operation::ALL.into_iter().filter(|operation| !of_memory.contains(operation)) {
             let mut repeat = repeat(operation);
             for count in [80, 160, 1600, COUNT, 8 * COUNT] {
                 assert!(repeat(count).unwrap() >= 0.0, "{operation}");
             }
         }
+    }
+
+    #[test]
+    fn vectors_in_memory_are_updated() {
+        assert!(axpy(1f64)(3 * axpy_operations::<f64>()).unwrap() > 0.0);
+        assert!(axpy(1f32)(1).unwrap() > 0.0);
     }
 
     #[test]

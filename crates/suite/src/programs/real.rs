@@ -30,6 +30,8 @@ pub trait Real:
     const MULTIPLY: Operation;
     /// What one addition or multiplication of a sum of products is charged as.
     const SUM_OF_PRODUCTS: Operation;
+    /// What one of the two operations of an element of `y = y + a x` is charged as, with vectors in memory.
+    const AXPY: Operation;
 
     fn of(value: f64) -> Self;
     fn to_f64(self) -> f64;
@@ -42,6 +44,7 @@ impl Real for f32 {
     const ADD: Operation = Operation::Float32Add;
     const MULTIPLY: Operation = Operation::Float32Multiply;
     const SUM_OF_PRODUCTS: Operation = Operation::Float32SumOfProducts;
+    const AXPY: Operation = Operation::Float32Axpy;
 
     fn of(value: f64) -> f32 {
         value as f32
@@ -60,6 +63,7 @@ impl Real for f64 {
     const ADD: Operation = Operation::Float64Add;
     const MULTIPLY: Operation = Operation::Float64Multiply;
     const SUM_OF_PRODUCTS: Operation = Operation::Float64SumOfProducts;
+    const AXPY: Operation = Operation::Float64Axpy;
 
     fn of(value: f64) -> f64 {
         value

@@ -1,7 +1,7 @@
 """W. George, R. G. Brickner, S. L. Johnsson, POLYSHIFT for the CM-200, Scientific Programming 3 (1994) 83-99.
 
 Reproduces tables 1 to 4 and figures 8 to 11: `published.py` has what was printed, `tables.py` and `figures.py` put ours
-beside it, `fitting.py` fits the machine file to ranks 1 and 2 and says how well it foretells what is left out. Slips in
+beside it, `fitting.py` fits the machine file to them and says how well it predicts what is left out. Slips in
 the published figures are footnotes; see `weft/papers/reference/george-1994/README.md`.
 """
 

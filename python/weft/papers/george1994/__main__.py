@@ -6,7 +6,7 @@ from weft.papers.george1994 import fitting
 
 
 def main() -> None:
-    """Fit to ranks 1 and 2, then to parts of them."""
+    """Fit to all tables, then to parts of them."""
     fitted = fitting.fit()
     print(f"row_slices = {fitted.row_slices}")
     for name, seconds in (fitted.costs | fitting.front_end()).items():
