@@ -5,11 +5,13 @@ use std::collections::BTreeMap;
 use std::ffi::{c_int, c_void};
 use std::rc::Rc;
 
+use serde::{Deserialize, Serialize};
+
 use crate::abi::Aint;
 use crate::attribute::Attributes;
 
 /// What an element is, besides its size.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Class {
     Signed,
     Unsigned,
@@ -26,7 +28,7 @@ pub enum Class {
 }
 
 /// An element that is part of no other.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Basic {
     pub class: Class,
     pub size: u8,
@@ -41,7 +43,7 @@ impl Basic {
 }
 
 /// `count` elements one after another, from `offset` on.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Run {
     pub offset: Aint,
     pub basic: Basic,
@@ -131,6 +133,11 @@ impl Datatype {
             attributes: Attributes::default(),
             committed: Cell::new(false),
         }
+    }
+
+    /// What another process describes by its elements and its bounds.
+    pub fn of_elements(runs: Vec<Run>, (lb, ub): (Aint, Aint), predefined: Option<c_int>) -> Datatype {
+        Datatype { predefined, ..Datatype::of_runs(runs, lb, ub, 1, Contents::default()) }
     }
 
     /// One of the standard's own: elements at offsets, and its extent.

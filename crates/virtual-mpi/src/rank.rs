@@ -240,21 +240,6 @@ impl Rank {
         self.thread == thread_address()
     }
 
-    /// Refuses what is not there for ranks with a process each: they see neither each other's memory nor the files of
-    /// the machine.
-    ///
-    /// # Errors
-    /// Where this rank is one of them.
-    pub fn ensure_one_process(&self, what: &str) -> Result<(), Fault> {
-        match self.endpoint.simulated() {
-            Some(_) => Ok(()),
-            None => Err(Fault::new(
-                class::ERR_UNSUPPORTED_OPERATION,
-                format!("{what} between ranks with a process each is not supported in virtual time"),
-            )),
-        }
-    }
-
     /// The number of this rank in the whole run.
     pub fn number(&self) -> usize {
         self.endpoint.rank()

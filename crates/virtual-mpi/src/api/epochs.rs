@@ -4,9 +4,9 @@ use std::ffi::c_int;
 use std::rc::Rc;
 
 use weft_comm::{Buffer, Communicator as _, Payload, Source, Tag};
-use weft_sim::{Reply, Serve};
 
 use crate::abi::{self, Group, Win};
+use crate::access::Access;
 use crate::collective;
 use crate::fault::{Answer, Fault, class, require};
 use crate::rank::Rank;
@@ -161,23 +161,16 @@ pub fn win_test(rank: &Rank, win: Win, flag: *mut c_int) -> Answer {
 
 /// Asks a target for its lock, and waits until it is granted.
 fn acquire(rank: &Rank, window: &Window, target: usize, exclusive: bool) -> Answer {
-    let there = window.targets[target].clone();
-    let serve: Serve = Box::new(move |request| there.lock.borrow_mut().acquire(request, exclusive));
-    rank.block(window.endpoint()?.reach(target, 0, serve)?);
+    let acquired = window.reach(target, 0, Access::Acquire { exclusive }, Buffer::zeroed(0))?;
+    rank.block(acquired.data())?;
     Ok(())
 }
 
 /// Gives a target's lock back. What was asked before has been served before: one reply says so for all.
 fn release(rank: &Rank, window: &Window, target: usize) -> Answer {
-    let there = window.targets[target].clone();
-    let serve: Serve = Box::new(move |request| {
-        let mut replies = there.lock.borrow_mut().release();
-        replies.push(Reply { request, bytes: 0 });
-        replies
-    });
-    let released = window.endpoint()?.reach(target, 0, serve)?;
+    let released = window.reach(target, 0, Access::Release, Buffer::zeroed(0))?;
     complete_target(rank, window, target, true)?;
-    rank.block(released);
+    rank.block(released.data())?;
     Ok(())
 }
 

@@ -26,7 +26,6 @@ const WINDOW: u32 = 9;
 
 /// A communicator that is the window's own.
 fn own_comm(rank: &Rank, comm: Comm) -> Result<Communicator, Fault> {
-    rank.ensure_one_process("one-sided communication")?;
     let from = rank.comm(comm)?;
     require(!from.is_inter(), class::ERR_COMM, || "a communicator between two groups".to_owned())?;
     Ok(Communicator::new(&from.link, from.rank(), from.group.clone(), from.derived_context(WINDOW)))

@@ -2,6 +2,8 @@
 
 use std::rc::Rc;
 
+use serde::{Deserialize, Serialize};
+
 use crate::abi;
 use crate::datatype::Datatype;
 use crate::fault::{Answer, Fault, class, require};
@@ -34,7 +36,7 @@ impl Representation {
 }
 
 /// Consecutive bytes of a file.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Range {
     pub offset: u64,
     pub bytes: usize,
