@@ -235,7 +235,7 @@ def run_test(program: Path, test: Test, chosen: argparse.Namespace, folder: Path
             process.kill()
             process.communicate()
             return f"not done in {chosen.limit} s"
-    if process.returncode == 0 and "No Errors" in output:
+    if process.returncode == 0 and "no errors" in output.lower():
         return None
     lines = [line for line in (output + errors).splitlines() if line.strip() and "makespan" not in line]
     said = [line for line in lines if line.startswith("error")] or lines or ["it says nothing"]

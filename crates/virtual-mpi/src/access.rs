@@ -36,6 +36,17 @@ pub enum Access {
     Release,
 }
 
+impl Access {
+    /// Whether data come back.
+    pub fn returns_data(&self) -> bool {
+        match self {
+            Access::Load(_) | Access::CompareAndSwap(_) => true,
+            Access::Combine { returns_data, .. } => *returns_data,
+            Access::Store(_) | Access::Acquire { .. } | Access::Release => false,
+        }
+    }
+}
+
 /// What is asked of a rank of a window.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Asked {
@@ -124,7 +135,8 @@ impl Target {
 /// A request under way to a rank of a window.
 pub enum Reached {
     Simulated(SimRemote, Returned),
-    Remote(Remote),
+    /// With data that come back, or without.
+    Remote(Remote, bool),
 }
 
 impl Reached {
@@ -138,7 +150,12 @@ impl Reached {
                 asked.await;
                 returned.replace(Ok(Buffer::zeroed(0)))
             }
-            Reached::Remote(asked) => {
+            // Without data, the hub waits by itself.
+            Reached::Remote(asked, false) => {
+                asked.await?;
+                Ok(Buffer::zeroed(0))
+            }
+            Reached::Remote(asked, true) => {
                 let payload = asked.message().await?.map(|received| received.payload);
                 Ok(if let Some(Payload::Data(data)) = payload { data } else { Buffer::zeroed(0) })
             }

@@ -160,11 +160,20 @@ impl Datatype {
     pub fn of_blocks<'a>(blocks: impl IntoIterator<Item = Block<'a>>, contents: Contents) -> Datatype {
         let (mut runs, mut lb, mut ub) = (Vec::new(), Aint::MAX, Aint::MIN);
         let (mut alignment, mut has_own_bounds) = (1, false);
+        let (mut own_lb, mut own_ub): (Option<Aint>, Option<Aint>) = (None, None);
         for block in blocks {
+            if runs.len() > MAX_RUNS {
+                break;
+            }
             let old = block.datatype;
+            match old.predefined {
+                Some(LOWER_BOUND) => own_lb = Some(own_lb.map_or(block.displacement, |lb: Aint| lb.min(block.displacement))),
+                Some(UPPER_BOUND) => own_ub = Some(own_ub.map_or(block.displacement, |ub: Aint| ub.max(block.displacement))),
+                _ => {}
+            }
             alignment = alignment.max(old.alignment);
             has_own_bounds |= old.has_own_bounds;
-            if block.count == 0 {
+            if block.count == 0 || matches!(old.predefined, Some(LOWER_BOUND | UPPER_BOUND)) {
                 continue;
             }
             let last = block.displacement + (block.count as Aint - 1) * old.extent;
@@ -177,7 +186,7 @@ impl Datatype {
                 }
                 continue;
             }
-            for index in 0..block.count as Aint {
+            for index in 0..(block.count as Aint).min(MAX_RUNS as Aint + 1) {
                 let shift = block.displacement + index * old.extent;
                 for &run in &old.runs {
                     push(&mut runs, Run { offset: run.offset + shift, ..run });
@@ -187,6 +196,8 @@ impl Datatype {
         if lb > ub {
             (lb, ub) = (0, 0);
         }
+        has_own_bounds |= own_lb.is_some() || own_ub.is_some();
+        let (lb, ub) = (own_lb.unwrap_or(lb), own_ub.unwrap_or(ub));
         Datatype { has_own_bounds, ..Datatype::of_runs(runs, lb, ub, alignment, contents) }
     }
 
@@ -430,6 +441,8 @@ pub fn predefined() -> BTreeMap<c_int, Rc<Datatype>> {
         (0x4c00_0821, "MPI_2REAL", basic(Float, 4), basic(Float, 4), 4, 8),
         (0x4c00_1023, "MPI_2DOUBLE_PRECISION", basic(Float, 8), basic(Float, 8), 8, 16),
     ];
+    let bounds = [(LOWER_BOUND, "MPI_LB"), (UPPER_BOUND, "MPI_UB")];
+    let bounds = bounds.map(|(handle, name)| (handle, Rc::new(Datatype::named(handle, name, &[], 0))));
     let simple = simple.into_iter().map(|(handle, name, class, size)| {
         let size: u8 = size;
         (handle, Rc::new(Datatype::named(handle, name, &[(0, basic(class, size))], Aint::from(size))))
@@ -437,8 +450,15 @@ pub fn predefined() -> BTreeMap<c_int, Rc<Datatype>> {
     let pairs = pairs.into_iter().map(|(handle, name, value, index, offset, extent)| {
         (handle, Rc::new(Datatype::named(handle, name, &[(0, value), (offset, index)], extent)))
     });
-    simple.chain(pairs).collect()
+    simple.chain(pairs).chain(bounds).collect()
 }
+
+/// Marks of the bounds of a structure, which MPI 3 removed and programs still have (MPI 2.2, section 4.1.6).
+const LOWER_BOUND: c_int = 0x4c00_0010;
+const UPPER_BOUND: c_int = 0x4c00_0011;
+
+/// No datatype has more runs: each is kept.
+pub const MAX_RUNS: usize = 1 << 24;
 
 /// Pairs of a value and an index.
 pub const FLOAT_INT: c_int = 0x8c00_0000_u32 as c_int;

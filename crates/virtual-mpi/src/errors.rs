@@ -91,7 +91,8 @@ fn number_of(object: Object) -> File {
     }
 }
 
-/// The error handler of an object; where there is none, of `MPI_COMM_SELF` (MPI 4.1, section 9.3).
+/// The error handler of an object; where there is none, of `MPI_COMM_SELF` (MPI 4.1, section 9.3), and where that was
+/// left as it is, of `MPI_COMM_WORLD`, which programs of MPI 3 set for that.
 pub fn handler_of(rank: &Rank, object: Object) -> Errhandler {
     let known = match object {
         Object::Comm(abi::COMM_WORLD) => Some(own_or_shared(rank, &rank.comm_world, 0)),
@@ -107,7 +108,10 @@ pub fn handler_of(rank: &Rank, object: Object) -> Errhandler {
         Object::Tool => Some(ERRORS_RETURN),
         Object::None => None,
     };
-    known.unwrap_or_else(|| own_or_shared(rank, &rank.comm_self, 1))
+    known.unwrap_or_else(|| match own_or_shared(rank, &rank.comm_self, 1) {
+        ERRORS_ARE_FATAL => own_or_shared(rank, &rank.comm_world, 0),
+        own => own,
+    })
 }
 
 /// The error handler that a rank has set, or the one that a module which all ranks share has set for all.

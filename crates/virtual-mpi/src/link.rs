@@ -208,7 +208,8 @@ impl Link {
             }
             Link::Remote(comm) => {
                 let member = comm.check_send(to, asked.network)?;
-                Ok(Reached::Remote(comm.start_with(&asked, &data, |id, bytes| Command::Reach { id, to: member, bytes })))
+                let reach = |id, bytes| Command::Reach { id, to: member, bytes };
+                Ok(Reached::Remote(comm.start_with(&asked, &data, reach), asked.access.returns_data()))
             }
         }
     }
@@ -296,6 +297,15 @@ impl Link {
         match self {
             Link::Simulated(comm) => comm.look_time(),
             Link::Remote(comm) => Picos(comm.connection.setup.look),
+        }
+    }
+
+    /// Says whether the program may end as it is, where another process waits for its end.
+    pub fn tell_end(&self, may_end: bool) {
+        if let Link::Remote(comm) = self {
+            comm.connection.queue(&Command::MayEnd { may_end });
+            // It may end without another call.
+            comm.connection.times();
         }
     }
 

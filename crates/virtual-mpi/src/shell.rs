@@ -18,6 +18,7 @@ pub fn call(name: &'static str, object: Object, act: impl FnOnce(&Rank) -> Answe
         return from_other_thread(rank, name, act);
     }
     rank.enter(name);
+    rank.forget_readings();
     let code = match act(rank) {
         Ok(()) => abi::SUCCESS,
         Err(fault) => errors::handle(rank, name, object, fault),

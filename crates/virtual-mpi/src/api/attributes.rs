@@ -131,33 +131,31 @@ pub(crate) fn set_attribute(
     value: *mut c_void,
 ) -> Answer {
     let kind = known(rank, keyval)?;
-    let old = attributes.0.borrow().get(&keyval).copied();
-    if let Some(old) = old {
+    if let Some(old) = attributes.get(keyval) {
         call_delete(kind, object, keyval, old)?;
     }
     if kind.holds_objects {
         rank.hold(value);
     }
-    attributes.0.borrow_mut().insert(keyval, value);
+    attributes.set(keyval, value);
     Ok(())
 }
 
 /// Removes an attribute.
 pub(crate) fn delete_attribute(rank: &Rank, object: c_int, attributes: &Attributes, keyval: c_int) -> Answer {
     let kind = known(rank, keyval)?;
-    let value = attributes.0.borrow().get(&keyval).copied();
-    let Some(value) = value else {
+    let Some(value) = attributes.get(keyval) else {
         return Err(Fault::new(class::ERR_KEYVAL, "the object has no such attribute"));
     };
     call_delete(kind, object, keyval, value)?;
-    attributes.0.borrow_mut().remove(&keyval);
+    attributes.remove(keyval);
     Ok(())
 }
 
-/// Removes all attributes of an object that goes, the latest kind first.
+/// Removes all attributes of an object that goes, the one that was set last first, as the standard asks of
+/// `MPI_COMM_SELF` (MPI 4.1, section 11.2.4).
 pub(crate) fn delete_all(rank: &Rank, object: c_int, attributes: &Attributes) -> Answer {
-    let keyvals: Vec<c_int> = attributes.0.borrow().keys().rev().copied().collect();
-    keyvals.into_iter().try_for_each(|keyval| delete_attribute(rank, object, attributes, keyval))
+    attributes.all().into_iter().rev().try_for_each(|(keyval, _)| delete_attribute(rank, object, attributes, keyval))
 }
 
 /// Removes all attributes of a communicator.
@@ -167,10 +165,9 @@ pub(crate) fn delete_all_attributes(rank: &Rank, handle: Comm, comm: &crate::com
 
 /// Copies attributes to a duplicate, as far as the program wants them there.
 pub(crate) fn copy_all(rank: &Rank, object: c_int, from: &Attributes, to: &Attributes) -> Answer {
-    let all: Vec<(c_int, *mut c_void)> = from.0.borrow().iter().map(|(&keyval, &value)| (keyval, value)).collect();
-    for (keyval, value) in all {
+    for (keyval, value) in from.all() {
         if let Some(copied) = call_copy(known(rank, keyval)?, object, keyval, value)? {
-            to.0.borrow_mut().insert(keyval, copied);
+            to.set(keyval, copied);
         }
     }
     Ok(())
@@ -178,7 +175,7 @@ pub(crate) fn copy_all(rank: &Rank, object: c_int, from: &Attributes, to: &Attri
 
 /// Tells an attribute.
 pub(crate) fn get_attribute(attributes: &Attributes, keyval: c_int, value: *mut c_void, flag: *mut c_int) {
-    let known = attributes.0.borrow().get(&keyval).copied();
+    let known = attributes.get(keyval);
     if let Some(known) = known {
         put(value.cast::<*mut c_void>(), known);
     }

@@ -97,6 +97,7 @@ pub fn comm_dup(rank: &Rank, comm: Comm, newcomm: *mut Comm) -> Answer {
 pub fn comm_dup_with_info(rank: &Rank, comm: Comm, info: InfoHandle, newcomm: *mut Comm) -> Answer {
     let from = rank.comm(comm)?;
     let info = rank.info(info)?;
+    put(newcomm, abi::COMM_NULL);
     let copy = duplicate(rank, &from, contexts_of(&from));
     copy_attached(rank, comm, &from, &copy)?;
     copy.info.replace(info);
@@ -202,7 +203,8 @@ pub fn comm_create_from_group(
     let group = rank.group(group)?;
     rank.info(info)?;
     let Some(number) = group.rank_of(rank.number() as u32) else {
-        return Err(Fault::new(class::ERR_GROUP, "this process is not in the group"));
+        put(newcomm, abi::COMM_NULL);
+        return Ok(());
     };
     // Calls are told apart by their tags; equal numbers of different tags would only make them wait for each other.
     let tag = text(stringtag).iter().fold(7_u32, |hash, &byte| hash.wrapping_mul(31).wrapping_add(byte.into()));
@@ -298,7 +300,11 @@ pub fn comm_split_type(
         }
         // Ranks on one node: each has a node of its own.
         abi::COMM_TYPE_SHARED => rank.node_of(rank.number()) as c_int,
-        abi::COMM_TYPE_HW_GUIDED | abi::COMM_TYPE_HW_UNGUIDED | abi::COMM_TYPE_RESOURCE_GUIDED | abi::UNDEFINED => {
+        // Ranks that reach a folder: files are everybody's.
+        abi::COMM_TYPE_NEIGHBORHOOD if info.get(b"nbhd_common_dirname").is_some() => 0,
+        abi::COMM_TYPE_NEIGHBORHOOD
+        | abi::COMM_TYPE_HW_GUIDED
+        | abi::COMM_TYPE_HW_UNGUIDED | abi::COMM_TYPE_RESOURCE_GUIDED | abi::UNDEFINED => {
             abi::UNDEFINED
         }
         _ => return Err(Fault::new(class::ERR_ARG, format!("split type {split_type}"))),

@@ -68,15 +68,7 @@ pub(crate) fn topology_neighbors(comm: &Communicator) -> Option<Both> {
                     neighbors.push(rank_at(extents, periodic, &there));
                 }
             }
-            // Along an axis of two that wraps, both neighbours are one rank, and its messages arrive in the order in
-            // which they were sent: what it sent up comes from below.
-            let mut to = neighbors.clone();
-            for pair in to.chunks_exact_mut(2) {
-                if pair[0] == pair[1] {
-                    pair.swap(0, 1);
-                }
-            }
-            Some((neighbors, to))
+            Some((neighbors.clone(), neighbors))
         }
         Some(Topology::Graph { index, edges }) => {
             let rank = comm.rank();
@@ -253,24 +245,40 @@ pub fn dims_create(_rank: &Rank, nnodes: c_int, ndims: c_int, dims: *mut c_int) 
     Ok(())
 }
 
-/// `parts` factors of a number, as near to each other as there are, the largest first.
+/// `parts` factors of a number, the largest first: as near to each other as there are, which is the smallest difference
+/// between the largest and the smallest, and of those the largest smallest one.
 fn balanced(number: c_int, parts: usize) -> Vec<c_int> {
-    /// The most even factors of `rest`, none above `limit`: the smallest largest, then the smallest second, and so on.
-    fn search(rest: c_int, parts: usize, limit: c_int) -> Option<Vec<c_int>> {
-        if parts == 1 {
-            return (rest <= limit).then(|| vec![rest]);
+    /// Factors of `rest` between the largest and those that follow it, by what `known` begins with.
+    fn search(rest: c_int, parts: usize, known: &mut Vec<c_int>, best: &mut Option<Vec<c_int>>) {
+        let limit = known.last().copied().unwrap_or(rest);
+        // The smallest of the factors is no larger than their mean.
+        let mean = f64::from(rest).powf(1.0 / parts as f64);
+        let spread = known.first().map_or(0, |largest| largest - (mean + 1e-9) as c_int);
+        if best.as_ref().is_some_and(|best| spread > best[0] - best[best.len() - 1]) {
+            return;
         }
-        let least = (f64::from(rest).powf(1.0 / parts as f64) - 1e-9).ceil() as c_int;
-        (least.max(1)..=rest.min(limit)).filter(|factor| rest % factor == 0).find_map(|factor| {
-            let mut known = search(rest / factor, parts - 1, factor)?;
-            known.insert(0, factor);
-            Some(known)
-        })
+        if parts == 1 {
+            let better = |best: &Vec<c_int>| {
+                let (first, last) = (known.first().copied().unwrap_or(rest), best[best.len() - 1]);
+                (first - rest, -rest) < (best[0] - last, -last)
+            };
+            if rest <= limit && best.as_ref().is_none_or(better) {
+                *best = Some(known.iter().copied().chain([rest]).collect());
+            }
+            return;
+        }
+        let least = ((mean - 1e-9).ceil() as c_int).max(1);
+        for factor in (least..=rest.min(limit)).filter(|factor| rest % factor == 0) {
+            known.push(factor);
+            search(rest / factor, parts - 1, known, best);
+            known.pop();
+        }
     }
-    if parts == 0 {
-        return Vec::new();
+    let mut best = None;
+    if parts > 0 {
+        search(number, parts, &mut Vec::new(), &mut best);
     }
-    search(number, parts, number).unwrap_or_else(|| vec![number; 1])
+    best.unwrap_or_default()
 }
 
 pub fn graph_create(

@@ -182,6 +182,10 @@ pub enum Command {
     },
     LeaveCollective,
     BeginLook,
+    /// Whether the process may end without [`Command::Leave`].
+    MayEnd {
+        may_end: bool,
+    },
     /// The rank communicates no more.
     Leave,
     /// Answered by [`Answer::Next`].

@@ -32,6 +32,8 @@ pub struct Process {
     pub child: Child,
     /// The call of MPI that it is in.
     pub call: String,
+    /// It may end as it is.
+    pub may_end: bool,
     /// It communicates no more.
     pub left: bool,
 }
@@ -194,7 +196,7 @@ impl Served {
             return None;
         }
         let came = slot.process().is_some();
-        if !came && end == End::Exited(0) {
+        if (!came || process.may_end) && end == End::Exited(0) {
             process.left = true;
             return Some(Ok(()));
         }
@@ -273,6 +275,7 @@ impl Served {
             Command::WakeAt { time } => endpoint.wake_at(Picos(time)),
             Command::EnterCollective { kind, sequence } => endpoint.enter_numbered(kind_of(kind), sequence),
             Command::LeaveCollective => endpoint.leave_collective(),
+            Command::MayEnd { may_end } => self.process.borrow_mut().may_end = may_end,
             Command::BeginLook => endpoint.begin_look(),
             Command::Leave => {
                 self.process.borrow_mut().left = true;
