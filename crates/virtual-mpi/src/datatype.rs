@@ -167,8 +167,12 @@ impl Datatype {
             }
             let old = block.datatype;
             match old.predefined {
-                Some(LOWER_BOUND) => own_lb = Some(own_lb.map_or(block.displacement, |lb: Aint| lb.min(block.displacement))),
-                Some(UPPER_BOUND) => own_ub = Some(own_ub.map_or(block.displacement, |ub: Aint| ub.max(block.displacement))),
+                Some(LOWER_BOUND) => {
+                    own_lb = Some(own_lb.map_or(block.displacement, |lb: Aint| lb.min(block.displacement)))
+                }
+                Some(UPPER_BOUND) => {
+                    own_ub = Some(own_ub.map_or(block.displacement, |ub: Aint| ub.max(block.displacement)))
+                }
                 _ => {}
             }
             alignment = alignment.max(old.alignment);
@@ -251,6 +255,17 @@ impl Datatype {
     pub fn only_basic(&self) -> Option<Basic> {
         let first = self.runs.first()?.basic;
         self.runs.iter().all(|run| run.basic == first).then_some(first)
+    }
+
+    /// The standard's own datatype that all elements are, where there is one such.
+    pub fn unit(self: &Rc<Datatype>) -> Option<Rc<Datatype>> {
+        if self.predefined.is_some() {
+            return Some(self.clone());
+        }
+        let mut units = self.contents.datatypes.iter().map(Datatype::unit);
+        let first = units.next()??;
+        let alike = |unit: Option<Rc<Datatype>>| unit.is_some_and(|unit| unit.predefined == first.predefined);
+        units.all(alike).then_some(first)
     }
 
     /// Elements of one.
@@ -422,7 +437,7 @@ pub fn predefined() -> BTreeMap<c_int, Rc<Datatype>> {
         (0x4c00_043d, "MPI_UINT32_T", Unsigned, 4),
         (0x4c00_083e, "MPI_UINT64_T", Unsigned, 8),
         (0x4c00_013f, "MPI_C_BOOL", Logical, 1),
-        (0x4c00_0840, "MPI_C_FLOAT_COMPLEX", Complex, 8),
+        (0x4c00_0840, "MPI_C_COMPLEX", Complex, 8),
         (0x4c00_1041, "MPI_C_DOUBLE_COMPLEX", Complex, 16),
         (0x4c00_2042, "MPI_C_LONG_DOUBLE_COMPLEX", LongDoubleComplex, 32),
         (0x4c00_0843, "MPI_AINT", Signed, 8),

@@ -61,7 +61,12 @@ impl Memory for SameProcess {
 pub struct OtherProcess(pub libc::pid_t);
 
 /// Moves bytes between processes, by one of the system's two calls for that.
-fn carry(here: *mut c_void, address: usize, len: usize, act: impl Fn(libc::iovec, libc::iovec) -> isize) -> io::Result<()> {
+fn carry(
+    here: *mut c_void,
+    address: usize,
+    len: usize,
+    act: impl Fn(libc::iovec, libc::iovec) -> isize,
+) -> io::Result<()> {
     let mut done = 0;
     while done < len {
         let own = libc::iovec { iov_base: here.wrapping_byte_add(done), iov_len: len - done };
@@ -98,6 +103,8 @@ pub struct Elements {
     pub address: usize,
     pub count: usize,
     pub datatype: Rc<Datatype>,
+    /// What operations combine: the standard's datatype that all elements are, where there is one such.
+    pub unit: Rc<Datatype>,
 }
 
 /// Elements as they are told to another process.
@@ -105,22 +112,41 @@ pub struct Elements {
 struct Described {
     address: usize,
     count: usize,
+    datatype: DescribedType,
+    /// Missing where it is the datatype itself.
+    unit: Option<DescribedType>,
+}
+
+#[derive(Serialize, Deserialize)]
+struct DescribedType {
     runs: Vec<Run>,
     bounds: (Aint, Aint),
     predefined: Option<c_int>,
 }
 
-impl From<Elements> for Described {
-    fn from(Elements { address, count, datatype }: Elements) -> Described {
+impl DescribedType {
+    fn of(datatype: &Datatype) -> DescribedType {
         let bounds = (datatype.lb, datatype.ub());
-        Described { address, count, runs: datatype.runs.clone(), bounds, predefined: datatype.predefined }
+        DescribedType { runs: datatype.runs.clone(), bounds, predefined: datatype.predefined }
+    }
+
+    fn datatype(self) -> Rc<Datatype> {
+        Rc::new(Datatype::of_elements(self.runs, self.bounds, self.predefined))
+    }
+}
+
+impl From<Elements> for Described {
+    fn from(Elements { address, count, datatype, unit }: Elements) -> Described {
+        let other = (!Rc::ptr_eq(&datatype, &unit)).then(|| DescribedType::of(&unit));
+        Described { address, count, datatype: DescribedType::of(&datatype), unit: other }
     }
 }
 
 impl From<Described> for Elements {
     fn from(described: Described) -> Elements {
-        let datatype = Datatype::of_elements(described.runs, described.bounds, described.predefined);
-        Elements { address: described.address, count: described.count, datatype: Rc::new(datatype) }
+        let datatype = described.datatype.datatype();
+        let unit = described.unit.map_or_else(|| datatype.clone(), DescribedType::datatype);
+        Elements { address: described.address, count: described.count, datatype, unit }
     }
 }
 
@@ -176,23 +202,21 @@ impl Elements {
     /// # Safety
     /// As of [`Elements::load`].
     pub unsafe fn combine(&self, memory: &dyn Memory, data: &[u8], operation: &Operation) -> Answer {
+        let unit = &self.unit;
+        // SAFETY: the rank has the elements, which is what the function asks for.
+        let mut packed = unsafe { self.load(memory)? };
+        let count = packed.len().checked_div(unit.size).unwrap_or(0);
         let spread = |data: &[u8]| {
-            let span = self.datatype.true_extent() + (self.count.max(1) as isize - 1) * self.datatype.extent;
-            let mut spread = vec![0_u8; span.max(0) as usize];
-            let origin = spread.as_mut_ptr().wrapping_offset(-self.datatype.true_lb());
-            // SAFETY: the memory spans so many elements from their first byte on.
-            unsafe { self.datatype.unpack(data, origin.cast::<c_void>(), self.count) };
+            let mut spread = vec![0_u8; unit.ub().max(0) as usize * count];
+            // SAFETY: the memory spans so many elements, which begin at their own beginning.
+            unsafe { unit.unpack(data, spread.as_mut_ptr().cast::<c_void>(), count) };
             spread
         };
-        // SAFETY: the rank has the elements, which is what the function asks for.
-        let (input, mut inout) = unsafe { (spread(data), spread(&self.load(memory)?)) };
-        let shift = -self.datatype.true_lb();
-        let (from, to) = (input.as_ptr().wrapping_offset(shift), inout.as_mut_ptr().wrapping_offset(shift));
-        let mut packed = vec![0; self.bytes()];
-        // SAFETY: both hold so many elements as they lie in memory.
+        let (input, mut inout) = (spread(data), spread(&packed));
+        // SAFETY: both hold so many elements as they lie in memory, and `packed` their bytes.
         unsafe {
-            operation.combine(from.cast(), to.cast(), self.count, &self.datatype, 0);
-            self.datatype.pack(to.cast(), self.count, &mut packed);
+            operation.combine(input.as_ptr().cast(), inout.as_mut_ptr().cast(), count, unit, 0);
+            unit.pack(inout.as_ptr().cast(), count, &mut packed);
             self.store(memory, &packed)
         }
     }

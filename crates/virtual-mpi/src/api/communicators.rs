@@ -280,6 +280,15 @@ fn split_between(rank: &Rank, from: &Communicator, color: c_int, key: c_int, new
     Ok(())
 }
 
+/// One color of all ranks that name the same folder, none where they name different ones or none.
+fn folder_color(rank: &Rank, comm: &Communicator, folder: Option<Vec<u8>>) -> Result<c_int, Fault> {
+    let hash =
+        |name: &Vec<u8>| name.iter().fold(0, |hash: c_int, &byte| hash.wrapping_mul(31).wrapping_add(byte.into()));
+    let own = folder.as_ref().map_or(0, hash);
+    let all = all_colors(rank, &comm.link, own, c_int::from(folder.is_some()))?;
+    Ok(if all.iter().all(|other| *other == [own, 1]) { 0 } else { abi::UNDEFINED })
+}
+
 pub fn comm_split_type(
     rank: &Rank,
     comm: Comm,
@@ -301,10 +310,8 @@ pub fn comm_split_type(
         // Ranks on one node: each has a node of its own.
         abi::COMM_TYPE_SHARED => rank.node_of(rank.number()) as c_int,
         // Ranks that reach a folder: files are everybody's.
-        abi::COMM_TYPE_NEIGHBORHOOD if info.get(b"nbhd_common_dirname").is_some() => 0,
-        abi::COMM_TYPE_NEIGHBORHOOD
-        | abi::COMM_TYPE_HW_GUIDED
-        | abi::COMM_TYPE_HW_UNGUIDED | abi::COMM_TYPE_RESOURCE_GUIDED | abi::UNDEFINED => {
+        abi::COMM_TYPE_NEIGHBORHOOD => folder_color(rank, &*rank.comm(comm)?, info.get(b"nbhd_common_dirname"))?,
+        abi::COMM_TYPE_HW_GUIDED | abi::COMM_TYPE_HW_UNGUIDED | abi::COMM_TYPE_RESOURCE_GUIDED | abi::UNDEFINED => {
             abi::UNDEFINED
         }
         _ => return Err(Fault::new(class::ERR_ARG, format!("split type {split_type}"))),

@@ -2,6 +2,7 @@
 
 use std::ffi::c_int;
 use std::rc::Rc;
+use std::task::Poll;
 
 use weft_comm::{Buffer, Communicator as _, Payload, Source, Tag};
 
@@ -11,7 +12,7 @@ use crate::collective;
 use crate::fault::{Answer, Fault, class, require};
 use crate::rank::Rank;
 use crate::request::{Receive, Request, State};
-use crate::window::{Held, Window};
+use crate::window::{Held, Pending, Window};
 
 use super::{check_target, find_window, put};
 
@@ -39,6 +40,18 @@ fn in_order(holds: bool, message: &str) -> Answer {
     require(holds, class::ERR_RMA_SYNC, || message.to_owned())
 }
 
+/// So many operations are waited for at once.
+const TOGETHER: usize = 100;
+
+/// Waits for operations, of which each is polled before the rank parks: one answer may be about many.
+fn complete_together(rank: &Rank, operations: &[Pending]) {
+    rank.block(std::future::poll_fn(|context| {
+        let active = operations.iter().filter(|one| one.request.is_active());
+        let left = active.filter(|one| !one.request.poll(context)).count();
+        if left == 0 { Poll::Ready(()) } else { Poll::Pending }
+    }));
+}
+
 /// Waits until operations on a target are complete; those that return nothing only where `everywhere`.
 fn complete_target(rank: &Rank, window: &Window, target: usize, everywhere: bool) -> Answer {
     let pending = window.pending.borrow_mut().remove(&target).unwrap_or_default();
@@ -46,6 +59,7 @@ fn complete_target(rank: &Rank, window: &Window, target: usize, everywhere: bool
     if !stay.is_empty() {
         window.pending.borrow_mut().insert(target, stay);
     }
+    waits.chunks(TOGETHER).for_each(|together| complete_together(rank, together));
     for one in waits {
         if !one.belongs_to_program {
             rank.wait(&one.request)?;

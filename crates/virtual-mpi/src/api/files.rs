@@ -254,6 +254,9 @@ pub fn file_set_view(
     let unknown = || Fault::new(class::ERR_UNSUPPORTED_DATAREP, String::from_utf8_lossy(&name));
     let representation = Representation::of(&name).ok_or_else(unknown)?;
     let view = View::new(displacement, rank.datatype(etype)?, rank.datatype(filetype)?, representation)?;
+    require(file.may(mode::RDONLY) || !view.overlaps(), class::ERR_IO, || {
+        "a file type with overlapping elements on a file that may be written".to_owned()
+    })?;
     merge_hints(&file, &info);
     meet(rank, &file)?;
     file.view.replace(Rc::new(view));

@@ -10,7 +10,7 @@ use weft_comm::Buffer;
 
 use crate::abi::{self, Aint, Datatype as Handle, Op, Request as RequestHandle, Win};
 use crate::access::Access;
-use crate::datatype::Datatype;
+use crate::datatype::{Datatype, Run};
 use crate::fault::{Answer, Fault, class, require};
 use crate::memory::Elements;
 use crate::operation::{self, Operation};
@@ -56,7 +56,8 @@ fn resolve(rank: &Rank, window: &Window, span: Span) -> Result<Option<(usize, El
         let bytes = (displacement as usize).checked_mul(part.unit);
         part.base.wrapping_add(bytes.ok_or_else(|| outside(number))?)
     };
-    let elements = Elements { address, count, datatype };
+    let unit = unit_of(&datatype);
+    let elements = Elements { address, count, datatype, unit };
     require(is_inside(window, number, &elements), class::ERR_RMA_RANGE, || outside(number).message)?;
     Ok(Some((number, elements)))
 }
@@ -67,7 +68,7 @@ fn outside(number: usize) -> Fault {
 
 /// Whether elements lie in the window as a whole.
 fn is_inside(window: &Window, number: usize, elements: &Elements) -> bool {
-    let Elements { address, count, datatype } = elements;
+    let Elements { address, count, datatype, .. } = elements;
     if *count == 0 || datatype.size == 0 {
         return true;
     }
@@ -154,12 +155,23 @@ fn start_get(rank: &Rank, win: Win, origin: Memory, span: Span, wanted: Wanted) 
     Ok(())
 }
 
+/// What operations combine of elements.
+fn unit_of(datatype: &Rc<Datatype>) -> Rc<Datatype> {
+    let basic = |datatype: &Rc<Datatype>| {
+        let basic = datatype.only_basic()?;
+        let (size, one) = (Aint::from(basic.size), Run { offset: 0, basic, count: 1 });
+        Some(Rc::new(Datatype::of_elements(vec![one], (0, size), None)))
+    };
+    datatype.unit().or_else(|| basic(datatype)).unwrap_or_else(|| datatype.clone())
+}
+
 /// Fails where an operation may not be used on windows, or not for elements of a datatype.
-fn check_operation(op: Op, datatype: &Datatype, elements: Aint) -> Answer {
+fn check_operation(op: Op, datatype: &Rc<Datatype>, elements: Aint) -> Answer {
     require(operation::is_predefined(op), class::ERR_OP, || "an operation of the program's own".to_owned())?;
-    let alike = datatype.predefined.is_some() || datatype.only_basic().is_some() || datatype.size == 0;
+    let unit = unit_of(datatype);
+    let alike = unit.predefined.is_some() || unit.only_basic().is_some() || datatype.size == 0;
     require(alike, class::ERR_TYPE, || "a datatype of different elements".to_owned())?;
-    if elements > 0 { Operation::Predefined(op).check(datatype) } else { Ok(()) }
+    if elements > 0 && datatype.size > 0 { Operation::Predefined(op).check(&unit) } else { Ok(()) }
 }
 
 /// Combines data with what is at the target; what was there comes back where the program wants it.
@@ -173,7 +185,7 @@ fn start_accumulate(
     wanted: Wanted,
 ) -> Answer {
     let window = find_window(rank, win)?;
-    check_operation(op, &*rank.datatype(span.datatype)?, span.count)?;
+    check_operation(op, &rank.datatype(span.datatype)?, span.count)?;
     let Some((target, there)) = resolve(rank, &window, span)? else { return nothing(rank, wanted) };
     let data = if op == operation::NO_OP { Buffer::zeroed(0) } else { origin.load(rank)? };
     check_fit(data.len(), there.bytes())?;

@@ -248,37 +248,36 @@ pub fn dims_create(_rank: &Rank, nnodes: c_int, ndims: c_int, dims: *mut c_int) 
 /// `parts` factors of a number, the largest first: as near to each other as there are, which is the smallest difference
 /// between the largest and the smallest, and of those the largest smallest one.
 fn balanced(number: c_int, parts: usize) -> Vec<c_int> {
-    /// Factors of `rest` between the largest and those that follow it, by what `known` begins with.
-    fn search(rest: c_int, parts: usize, known: &mut Vec<c_int>, best: &mut Option<Vec<c_int>>) {
-        let limit = known.last().copied().unwrap_or(rest);
-        // The smallest of the factors is no larger than their mean.
-        let mean = f64::from(rest).powf(1.0 / parts as f64);
-        let spread = known.first().map_or(0, |largest| largest - (mean + 1e-9) as c_int);
-        if best.as_ref().is_some_and(|best| spread > best[0] - best[best.len() - 1]) {
-            return;
-        }
+    /// Factors of `rest`, none below `least` or above `limit`; of the largest the smallest, and so on.
+    fn search(rest: c_int, parts: usize, least: c_int, limit: c_int, divisors: &[c_int]) -> Option<Vec<c_int>> {
         if parts == 1 {
-            let better = |best: &Vec<c_int>| {
-                let (first, last) = (known.first().copied().unwrap_or(rest), best[best.len() - 1]);
-                (first - rest, -rest) < (best[0] - last, -last)
-            };
-            if rest <= limit && best.as_ref().is_none_or(better) {
-                *best = Some(known.iter().copied().chain([rest]).collect());
-            }
-            return;
+            return (least..=limit).contains(&rest).then(|| vec![rest]);
         }
-        let least = ((mean - 1e-9).ceil() as c_int).max(1);
-        for factor in (least..=rest.min(limit)).filter(|factor| rest % factor == 0) {
-            known.push(factor);
-            search(rest / factor, parts - 1, known, best);
-            known.pop();
+        let mean = f64::from(rest).powf(1.0 / parts as f64);
+        if mean < f64::from(least) - 1e-6 || mean > f64::from(limit) + 1e-6 {
+            return None;
         }
+        let first = divisors.partition_point(|&divisor| f64::from(divisor) < mean - 1e-6);
+        let candidates = divisors[first..].iter().take_while(|&&divisor| divisor <= limit);
+        candidates.filter(|&divisor| rest % divisor == 0).find_map(|&factor| {
+            let mut known = search(rest / factor, parts - 1, least, factor, divisors)?;
+            known.insert(0, factor);
+            Some(known)
+        })
     }
-    let mut best = None;
-    if parts > 0 {
-        search(number, parts, &mut Vec::new(), &mut best);
+    if parts == 0 {
+        return Vec::new();
     }
-    best.unwrap_or_default()
+    let mut divisors: Vec<c_int> = (1..=number.isqrt()).filter(|divisor| number % divisor == 0).collect();
+    divisors.extend(divisors.clone().into_iter().rev().map(|divisor| number / divisor));
+    divisors.dedup();
+    let mean = f64::from(number).powf(1.0 / parts as f64);
+    let middle = divisors.partition_point(|&divisor| f64::from(divisor) < mean - 1e-6);
+    let lows = divisors.iter().take_while(|&&divisor| f64::from(divisor) <= mean + 1e-6);
+    let mut ends: Vec<(c_int, c_int)> =
+        lows.flat_map(|&low| divisors[middle..].iter().map(move |&high| (low, high))).collect();
+    ends.sort_by_key(|&(low, high)| (high - low, -low));
+    ends.into_iter().find_map(|(low, high)| search(number, parts, low, high, &divisors)).unwrap_or_default()
 }
 
 pub fn graph_create(

@@ -84,6 +84,11 @@ impl View {
         Ok(View { displacement, etype, filetype, representation, before })
     }
 
+    /// Whether elements of the file type lie over each other.
+    pub fn overlaps(&self) -> bool {
+        self.filetype.runs.windows(2).any(|pair| pair[0].end() > pair[1].offset)
+    }
+
     /// Where the byte `data` of the view lies in the file.
     pub fn offset_of(&self, data: u64) -> u64 {
         if self.filetype.size == 0 {

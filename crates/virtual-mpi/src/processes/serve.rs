@@ -13,7 +13,9 @@ use weft_comm::{Buffer, CommError, Communicator as _, Payload, Received};
 use weft_sim::{SimComm, SimReceive, SimSend};
 
 use super::children::{self, Child, End};
-use super::codec::{Answer, Command, FileWork, Id, Known, Move, Outcome, Pattern, Reply, WireFailure, WireTag, kind_of};
+use super::codec::{
+    Answer, Command, FileWork, Id, Known, Move, Outcome, Pattern, Reply, WireFailure, WireTag, kind_of,
+};
 use super::shared::{AREA_BYTES, Slot};
 use crate::access::{self, Asked};
 use crate::fault::Fault;
@@ -368,7 +370,9 @@ impl Served {
                     files.borrow_mut().remove(&file);
                     cost.close(&link).await
                 }
-                FileWork::Transfer { ranges, length, is_write } => cost.transfer(&link, &ranges, length, is_write).await,
+                FileWork::Transfer { ranges, length, is_write } => {
+                    cost.transfer(&link, &ranges, length, is_write).await
+                }
                 FileWork::Preallocate { bytes } => cost.preallocate(&link, bytes).await,
                 FileWork::Sync => cost.sync(&link).await,
             };
