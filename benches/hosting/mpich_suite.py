@@ -28,7 +28,11 @@ from benches.recording import Report
 PASSED = 0.95
 """The part that is to pass of the programs that are not skipped."""
 
-FOLDERS = "attr coll comm datatype errhan group info init pt2pt part rma session topo io"
+FOLDERS = (
+    "attr coll comm datatype errhan group info init pt2pt part rma session topo io "
+    "errors/attr errors/basic errors/coll errors/comm errors/datatype errors/group errors/io errors/pt2pt errors/rma "
+    "errors/topo"
+)
 """Folders whose tests need one launch, one thread and no compiler but that of C."""
 
 MAX_MEMORY = 1.0
@@ -137,11 +141,16 @@ def tests(suite: Path, folder: str) -> Iterator[Test]:
                 yield test
 
 
+def _pair(text: str) -> tuple[str, str]:
+    name, _, value = text.partition("=")
+    return name, value
+
+
 def _test(folder: str, line: str) -> Test | None:
-    words = line.split("#")[0].split()
+    words = line.split("#", maxsplit=1)[0].split()
     if len(words) < 2 or not words[1].isdigit():
         return None
-    settings = [tuple(word.partition("=")[::2]) for word in words[2:]]
+    settings = [_pair(word) for word in words[2:]]
     named = dict(settings)
     skipped = ""
     if "xfail" in named:
@@ -153,7 +162,7 @@ def _test(folder: str, line: str) -> Test | None:
     elif named.get("resultTest", "TestAllowWarnings") != "TestAllowWarnings":
         skipped = "it is to end with an error, which its list has a script for"
     arguments = [value for key, value in settings if key == "arg" and not re.match(r"-\w*mem\w*=", value)]
-    variables = [tuple(value.partition("=")[::2]) for key, value in settings if key == "env"]
+    variables = [_pair(value) for key, value in settings if key == "env"]
     own = tuple(pair for pair in variables if not pair[0].startswith(("MPIR_", "MPICH_", "FI_", "UCX_")))
     return Test(folder, words[0], int(words[1]), tuple(arguments), own, skipped)
 
@@ -199,7 +208,7 @@ class Builder:
         target = self.folder / test.folder / test.program
         if target.exists():
             return target, None
-        target.parent.mkdir(exist_ok=True)
+        target.parent.mkdir(parents=True, exist_ok=True)
         source = self.suite / test.folder
         makefile = (source / "Makefile.am").read_text()
         files = _setting(makefile, f"{test.program}_SOURCES") or [f"{test.program}.c"]

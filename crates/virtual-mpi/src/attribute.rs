@@ -6,6 +6,8 @@ use std::ffi::{CStr, c_int, c_void};
 /// A kind of attribute that the program has made.
 #[derive(Clone, Copy, Debug)]
 pub struct Keyval {
+    /// The kind of object that has such attributes.
+    pub of: u32,
     pub copy: *const c_void,
     pub delete: *const c_void,
     pub extra_state: *mut c_void,

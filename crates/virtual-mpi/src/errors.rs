@@ -50,15 +50,14 @@ pub fn text_of(rank: &Rank, code: c_int) -> Option<Vec<u8>> {
 pub fn handle(rank: &Rank, call: &'static str, object: Object, fault: Fault) -> c_int {
     let message = fault.message.clone();
     let code = rank.remember(fault);
-    call_handler(rank, call, object, code, &message);
-    code
+    call_handler(rank, call, object, code, &message)
 }
 
-/// Calls the error handler of `object` with a code.
-pub fn call_handler(rank: &Rank, call: &'static str, object: Object, code: c_int, message: &str) {
+/// Calls the error handler of `object` with a code, which it may change.
+pub fn call_handler(rank: &Rank, call: &'static str, object: Object, code: c_int, message: &str) -> c_int {
     let handler = handler_of(rank, object);
     match handler {
-        ERRORS_RETURN => {}
+        ERRORS_RETURN => code,
         ERRORS_ARE_FATAL | ERRORS_ABORT => {
             let text = text_of(rank, code).unwrap_or_default();
             let text = String::from_utf8_lossy(&text);
@@ -70,7 +69,7 @@ pub fn call_handler(rank: &Rank, call: &'static str, object: Object, code: c_int
             rank.abort(class_of(rank, code).unwrap_or(class::ERR_OTHER), &format!("{call}: {text}"))
         }
         _ => {
-            let Some(handler) = rank.shared.errhandlers.get(handler) else { return };
+            let Some(handler) = rank.shared.errhandlers.get(handler) else { return code };
             type Function = unsafe extern "C" fn(*mut c_int, *mut c_int, ...);
             // Handles of files are as wide as pointers, all others as numbers.
             let (mut object, mut code) = (number_of(object), code);
@@ -79,6 +78,7 @@ pub fn call_handler(rank: &Rank, call: &'static str, object: Object, code: c_int
                 let function = std::mem::transmute::<*const c_void, Function>(handler.function);
                 function((&raw mut object).cast(), &raw mut code);
             }
+            code
         }
     }
 }

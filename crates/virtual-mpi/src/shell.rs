@@ -4,7 +4,7 @@ use std::ffi::c_int;
 
 use crate::abi;
 use crate::errors::{self, Object};
-use crate::fault::{Answer, Fault, class};
+use crate::fault::{Answer, Fault, class, require};
 use crate::processes::rank::begin;
 use crate::rank::{Rank, current};
 
@@ -25,6 +25,12 @@ pub fn call(name: &'static str, object: Object, act: impl FnOnce(&Rank) -> Answe
     };
     rank.leave();
     code
+}
+
+/// Fails where the program has no memory for what a call tells.
+#[inline]
+pub fn check_address(name: &str, is_missing: bool) -> Answer {
+    require(!is_missing, class::ERR_ARG, || format!("the address of {name} is missing (NULL)"))
 }
 
 /// What may be asked from any thread at any time: it changes nothing and does not wait.

@@ -49,9 +49,11 @@ def test_what_is_printed_in_virtual_time_is_what_real_mpi_prints(tmp_path, progr
     assert virtual(program, ranks, machine) == expected
 
 
-@pytest.mark.parametrize(
-    "name", ["one_sided_histogram", "swapped_lock", "exposed_groups", "attached_list", "files_by_views", "shared_pointers"]
-)
+WINDOWS = ("one_sided_histogram", "swapped_lock", "exposed_groups", "attached_list")
+FILES = ("files_by_views", "shared_pointers")
+
+
+@pytest.mark.parametrize("name", WINDOWS + FILES)
 def test_ranks_with_a_process_each_print_what_those_of_one_process_print(name):
     """Windows and files: the hub reaches into the memory of the ranks, and keeps shared pointers."""
     program = next(program for program in PROGRAMS if program.stem == name)

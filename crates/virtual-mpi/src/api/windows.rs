@@ -209,7 +209,7 @@ pub fn win_get_attr(rank: &Rank, win: Win, keyval: c_int, value: *mut c_void, fl
         abi::WIN_CREATE_FLAVOR => (&raw const numbers.2).cast(),
         abi::WIN_MODEL => (&raw const numbers.3).cast(),
         _ => {
-            super::known(rank, keyval)?;
+            super::known(rank, abi::kind::WIN, keyval)?;
             super::get_attribute(&window.attributes, keyval, value, flag);
             return Ok(());
         }
