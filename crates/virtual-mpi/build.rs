@@ -126,15 +126,22 @@ impl Function {
         let passed = self.parameters.iter().map(|(name, kind)| argument(name, kind, large));
         let passed = passed.collect::<Vec<_>>().join(", ");
         let function = self.function();
-        let checked: String =
-            self.addresses().map(|name| format!("shell::check_address(\"{name}\", {name}.is_null())?; ")).collect();
+        let addresses = self.addresses().map(|name| format!("(\"{name}\", {name}.is_null())"));
+        let addresses = addresses.collect::<Vec<_>>().join(", ");
+        if !addresses.is_empty() && is_implemented {
+            writeln!(
+                out,
+                "    if let Some(code) = shell::missing(\"{symbol}\", &[{addresses}]) {{\n        return code;\n    }}"
+            )
+            .unwrap();
+        }
         if self.is_conversion() {
             writeln!(out, "    {} as {result}", self.parameters[0].0).unwrap();
         } else if let Some((act, plan, left_out)) = self.collective(plans) {
             let (taken, request) = self.parameters.split_at(self.parameters.len() - left_out);
             let taken = taken.iter().map(|(name, kind)| argument(name, kind, large)).collect::<Vec<_>>().join(", ");
             let request = if request.is_empty() { "" } else { ", request" };
-            writeln!(out, "    shell::call(\"{symbol}\", Object::Comm(comm), |own| {{\n        {checked}").unwrap();
+            writeln!(out, "    shell::call(\"{symbol}\", Object::Comm(comm), |own| {{").unwrap();
             writeln!(out, "        api::{act}(own, comm, api::{plan}_plan(own, {taken})?{request})\n    }})").unwrap();
         } else if !is_implemented {
             let unused = self.parameters.iter().map(|(name, _)| name.clone()).collect::<Vec<_>>().join(", ");
@@ -142,7 +149,7 @@ impl Function {
         } else if result == "c_int" {
             let comma = if passed.is_empty() { "" } else { ", " };
             let call = format!("api::{function}(own{comma}{passed})");
-            writeln!(out, "    shell::call(\"{symbol}\", {}, |own| {{ {checked}{call} }})", self.object()).unwrap();
+            writeln!(out, "    shell::call(\"{symbol}\", {}, |own| {call})", self.object()).unwrap();
         } else {
             writeln!(out, "    api::{function}({passed})").unwrap();
         }

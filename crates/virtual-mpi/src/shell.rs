@@ -4,7 +4,7 @@ use std::ffi::c_int;
 
 use crate::abi;
 use crate::errors::{self, Object};
-use crate::fault::{Answer, Fault, class, require};
+use crate::fault::{Answer, Fault, class};
 use crate::processes::rank::begin;
 use crate::rank::{Rank, current};
 
@@ -27,10 +27,14 @@ pub fn call(name: &'static str, object: Object, act: impl FnOnce(&Rank) -> Answe
     code
 }
 
-/// Fails where the program has no memory for what a call tells.
+/// The error of a call without an address for what it tells, if one is missing. It is an error of no object, as MPICH has
+/// it: arguments are looked at before the object.
 #[inline]
-pub fn check_address(name: &str, is_missing: bool) -> Answer {
-    require(!is_missing, class::ERR_ARG, || format!("the address of {name} is missing (NULL)"))
+pub fn missing(name: &'static str, addresses: &[(&str, bool)]) -> Option<c_int> {
+    let (address, _) = addresses.iter().find(|(_, is_missing)| *is_missing)?;
+    Some(call(name, Object::None, |_| {
+        Err(Fault::new(class::ERR_ARG, format!("the address of {address} is missing (NULL)")))
+    }))
 }
 
 /// What may be asked from any thread at any time: it changes nothing and does not wait.

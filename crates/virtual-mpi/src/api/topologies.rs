@@ -246,9 +246,9 @@ pub fn dims_create(_rank: &Rank, nnodes: c_int, ndims: c_int, dims: *mut c_int) 
 }
 
 /// `parts` factors of a number, the largest first: as near to each other as there are, which is the smallest difference
-/// between the largest and the smallest, and of those the largest smallest one.
+/// between the largest and the smallest, and of those the ones whose largest are largest, as MPICH has them.
 fn balanced(number: c_int, parts: usize) -> Vec<c_int> {
-    /// Factors of `rest`, none below `least` or above `limit`; of the largest the smallest, and so on.
+    /// Factors of `rest`, none below `least` or above `limit`; the largest that there is first, and so on.
     fn search(rest: c_int, parts: usize, least: c_int, limit: c_int, divisors: &[c_int]) -> Option<Vec<c_int>> {
         if parts == 1 {
             return (least..=limit).contains(&rest).then(|| vec![rest]);
@@ -258,8 +258,8 @@ fn balanced(number: c_int, parts: usize) -> Vec<c_int> {
             return None;
         }
         let first = divisors.partition_point(|&divisor| f64::from(divisor) < mean - 1e-6);
-        let candidates = divisors[first..].iter().take_while(|&&divisor| divisor <= limit);
-        candidates.filter(|&divisor| rest % divisor == 0).find_map(|&factor| {
+        let last = divisors.partition_point(|&divisor| divisor <= limit);
+        divisors[first..last.max(first)].iter().rev().filter(|&divisor| rest % divisor == 0).find_map(|&factor| {
             let mut known = search(rest / factor, parts - 1, least, factor, divisors)?;
             known.insert(0, factor);
             Some(known)
