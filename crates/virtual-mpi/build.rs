@@ -14,6 +14,44 @@ struct Function {
     large: bool,
 }
 
+/// Names of parameters that are addresses of one value each, which a call of any function tells.
+const NEEDED: [&str; 34] = [
+    "newcomm",
+    "newintercomm",
+    "newintracomm",
+    "intercomm",
+    "comm_cart",
+    "comm_graph",
+    "comm_dist_graph",
+    "newtype",
+    "newgroup",
+    "group",
+    "request",
+    "flag",
+    "rank",
+    "size",
+    "extent",
+    "lb",
+    "true_lb",
+    "true_extent",
+    "info",
+    "info_used",
+    "newinfo",
+    "errhandler",
+    "win",
+    "fh",
+    "op",
+    "datatype",
+    "message",
+    "indx",
+    "outcount",
+    "result",
+    "keyval",
+    "comm_keyval",
+    "type_keyval",
+    "win_keyval",
+];
+
 impl Function {
     fn parse(row: &str) -> Function {
         let (name, rest) = row.split_once('(').expect("a function with parameters");
@@ -35,6 +73,15 @@ impl Function {
     fn is_conversion(&self) -> bool {
         let ends = ["_c2f", "_f2c", "_fromint", "_toint"];
         self.parameters.len() == 1 && ends.iter().any(|end| self.name.ends_with(end))
+    }
+
+    /// Parameters that are addresses of what the call tells: none may be missing.
+    fn addresses(&self) -> impl Iterator<Item = &str> {
+        let told = self.parameters.iter().filter(|(name, kind)| {
+            (kind.starts_with("*mut ") || kind == "CountOut") && NEEDED.contains(&name.as_str())
+        });
+        let is_tool = self.name.starts_with("T_");
+        told.map(|(name, _)| name.as_str()).filter(move |_| !is_tool)
     }
 
     /// The function of `src/api` behind it: the same name in small letters, but for one that a helper has there.
@@ -79,6 +126,15 @@ impl Function {
         let passed = self.parameters.iter().map(|(name, kind)| argument(name, kind, large));
         let passed = passed.collect::<Vec<_>>().join(", ");
         let function = self.function();
+        let addresses = self.addresses().map(|name| format!("(\"{name}\", {name}.is_null())"));
+        let addresses = addresses.collect::<Vec<_>>().join(", ");
+        if !addresses.is_empty() && is_implemented {
+            writeln!(
+                out,
+                "    if let Some(code) = shell::missing(\"{symbol}\", &[{addresses}]) {{\n        return code;\n    }}"
+            )
+            .unwrap();
+        }
         if self.is_conversion() {
             writeln!(out, "    {} as {result}", self.parameters[0].0).unwrap();
         } else if let Some((act, plan, left_out)) = self.collective(plans) {

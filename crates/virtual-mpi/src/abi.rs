@@ -136,6 +136,7 @@ pub const COMM_TYPE_SHARED: c_int = 1;
 pub const COMM_TYPE_HW_GUIDED: c_int = 2;
 pub const COMM_TYPE_HW_UNGUIDED: c_int = 3;
 pub const COMM_TYPE_RESOURCE_GUIDED: c_int = 4;
+pub const COMM_TYPE_NEIGHBORHOOD: c_int = 5;
 
 pub const MAX_PROCESSOR_NAME: usize = 128;
 pub const MAX_LIBRARY_VERSION_STRING: usize = 8192;
@@ -147,7 +148,7 @@ pub const MAX_INFO_VAL: usize = 1024;
 pub const BSEND_OVERHEAD: usize = 96;
 
 /// The standard that is kept to.
-pub const VERSION: (c_int, c_int) = (4, 1);
+pub const VERSION: (c_int, c_int) = (5, 0);
 
 /// Addresses that programs compare with, or hand in.
 #[repr(transparent)]

@@ -1,12 +1,13 @@
 //! What programs attach to communicators, datatypes and windows.
 
 use std::cell::RefCell;
-use std::collections::BTreeMap;
 use std::ffi::{CStr, c_int, c_void};
 
 /// A kind of attribute that the program has made.
 #[derive(Clone, Copy, Debug)]
 pub struct Keyval {
+    /// The kind of object that has such attributes.
+    pub of: u32,
     pub copy: *const c_void,
     pub delete: *const c_void,
     pub extra_state: *mut c_void,
@@ -31,9 +32,31 @@ pub fn holds_objects(copy: *const c_void, delete: *const c_void) -> bool {
     file.windows(b"/mpi4py/MPI.".len()).any(|part| part == b"/mpi4py/MPI.")
 }
 
-/// Values by their kinds.
+/// Values by their kinds, in the order in which they were first set.
 #[derive(Debug, Default)]
-pub struct Attributes(pub RefCell<BTreeMap<c_int, *mut c_void>>);
+pub struct Attributes(RefCell<Vec<(c_int, *mut c_void)>>);
+
+impl Attributes {
+    pub fn get(&self, keyval: c_int) -> Option<*mut c_void> {
+        self.0.borrow().iter().find(|(other, _)| *other == keyval).map(|(_, value)| *value)
+    }
+
+    pub fn set(&self, keyval: c_int, value: *mut c_void) {
+        let mut all = self.0.borrow_mut();
+        match all.iter_mut().find(|(other, _)| *other == keyval) {
+            Some((_, old)) => *old = value,
+            None => all.push((keyval, value)),
+        }
+    }
+
+    pub fn remove(&self, keyval: c_int) {
+        self.0.borrow_mut().retain(|(other, _)| *other != keyval);
+    }
+
+    pub fn all(&self) -> Vec<(c_int, *mut c_void)> {
+        self.0.borrow().clone()
+    }
+}
 
 /// `MPI_COMM_DUP_FN` of programs: an attribute is copied as it is.
 ///

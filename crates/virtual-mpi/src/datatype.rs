@@ -5,11 +5,13 @@ use std::collections::BTreeMap;
 use std::ffi::{c_int, c_void};
 use std::rc::Rc;
 
+use serde::{Deserialize, Serialize};
+
 use crate::abi::Aint;
 use crate::attribute::Attributes;
 
 /// What an element is, besides its size.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Class {
     Signed,
     Unsigned,
@@ -26,7 +28,7 @@ pub enum Class {
 }
 
 /// An element that is part of no other.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Basic {
     pub class: Class,
     pub size: u8,
@@ -41,7 +43,7 @@ impl Basic {
 }
 
 /// `count` elements one after another, from `offset` on.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Run {
     pub offset: Aint,
     pub basic: Basic,
@@ -133,6 +135,11 @@ impl Datatype {
         }
     }
 
+    /// What another process describes by its elements and its bounds.
+    pub fn of_elements(runs: Vec<Run>, (lb, ub): (Aint, Aint), predefined: Option<c_int>) -> Datatype {
+        Datatype { predefined, ..Datatype::of_runs(runs, lb, ub, 1, Contents::default()) }
+    }
+
     /// One of the standard's own: elements at offsets, and its extent.
     pub fn named(handle: c_int, name: &str, elements: &[(Aint, Basic)], extent: Aint) -> Datatype {
         let mut runs = Vec::new();
@@ -153,11 +160,24 @@ impl Datatype {
     pub fn of_blocks<'a>(blocks: impl IntoIterator<Item = Block<'a>>, contents: Contents) -> Datatype {
         let (mut runs, mut lb, mut ub) = (Vec::new(), Aint::MAX, Aint::MIN);
         let (mut alignment, mut has_own_bounds) = (1, false);
+        let (mut own_lb, mut own_ub): (Option<Aint>, Option<Aint>) = (None, None);
         for block in blocks {
+            if runs.len() > MAX_RUNS {
+                break;
+            }
             let old = block.datatype;
+            match old.predefined {
+                Some(LOWER_BOUND) => {
+                    own_lb = Some(own_lb.map_or(block.displacement, |lb: Aint| lb.min(block.displacement)))
+                }
+                Some(UPPER_BOUND) => {
+                    own_ub = Some(own_ub.map_or(block.displacement, |ub: Aint| ub.max(block.displacement)))
+                }
+                _ => {}
+            }
             alignment = alignment.max(old.alignment);
             has_own_bounds |= old.has_own_bounds;
-            if block.count == 0 {
+            if block.count == 0 || matches!(old.predefined, Some(LOWER_BOUND | UPPER_BOUND)) {
                 continue;
             }
             let last = block.displacement + (block.count as Aint - 1) * old.extent;
@@ -170,7 +190,7 @@ impl Datatype {
                 }
                 continue;
             }
-            for index in 0..block.count as Aint {
+            for index in 0..(block.count as Aint).min(MAX_RUNS as Aint + 1) {
                 let shift = block.displacement + index * old.extent;
                 for &run in &old.runs {
                     push(&mut runs, Run { offset: run.offset + shift, ..run });
@@ -180,6 +200,8 @@ impl Datatype {
         if lb > ub {
             (lb, ub) = (0, 0);
         }
+        has_own_bounds |= own_lb.is_some() || own_ub.is_some();
+        let (lb, ub) = (own_lb.unwrap_or(lb), own_ub.unwrap_or(ub));
         Datatype { has_own_bounds, ..Datatype::of_runs(runs, lb, ub, alignment, contents) }
     }
 
@@ -233,6 +255,17 @@ impl Datatype {
     pub fn only_basic(&self) -> Option<Basic> {
         let first = self.runs.first()?.basic;
         self.runs.iter().all(|run| run.basic == first).then_some(first)
+    }
+
+    /// The standard's own datatype that all elements are, where there is one such.
+    pub fn unit(self: &Rc<Datatype>) -> Option<Rc<Datatype>> {
+        if self.predefined.is_some() {
+            return Some(self.clone());
+        }
+        let mut units = self.contents.datatypes.iter().map(Datatype::unit);
+        let first = units.next()??;
+        let alike = |unit: Option<Rc<Datatype>>| unit.is_some_and(|unit| unit.predefined == first.predefined);
+        units.all(alike).then_some(first)
     }
 
     /// Elements of one.
@@ -404,7 +437,7 @@ pub fn predefined() -> BTreeMap<c_int, Rc<Datatype>> {
         (0x4c00_043d, "MPI_UINT32_T", Unsigned, 4),
         (0x4c00_083e, "MPI_UINT64_T", Unsigned, 8),
         (0x4c00_013f, "MPI_C_BOOL", Logical, 1),
-        (0x4c00_0840, "MPI_C_FLOAT_COMPLEX", Complex, 8),
+        (0x4c00_0840, "MPI_C_COMPLEX", Complex, 8),
         (0x4c00_1041, "MPI_C_DOUBLE_COMPLEX", Complex, 16),
         (0x4c00_2042, "MPI_C_LONG_DOUBLE_COMPLEX", LongDoubleComplex, 32),
         (0x4c00_0843, "MPI_AINT", Signed, 8),
@@ -423,6 +456,8 @@ pub fn predefined() -> BTreeMap<c_int, Rc<Datatype>> {
         (0x4c00_0821, "MPI_2REAL", basic(Float, 4), basic(Float, 4), 4, 8),
         (0x4c00_1023, "MPI_2DOUBLE_PRECISION", basic(Float, 8), basic(Float, 8), 8, 16),
     ];
+    let bounds = [(LOWER_BOUND, "MPI_LB"), (UPPER_BOUND, "MPI_UB")];
+    let bounds = bounds.map(|(handle, name)| (handle, Rc::new(Datatype::named(handle, name, &[], 0))));
     let simple = simple.into_iter().map(|(handle, name, class, size)| {
         let size: u8 = size;
         (handle, Rc::new(Datatype::named(handle, name, &[(0, basic(class, size))], Aint::from(size))))
@@ -430,8 +465,15 @@ pub fn predefined() -> BTreeMap<c_int, Rc<Datatype>> {
     let pairs = pairs.into_iter().map(|(handle, name, value, index, offset, extent)| {
         (handle, Rc::new(Datatype::named(handle, name, &[(0, value), (offset, index)], extent)))
     });
-    simple.chain(pairs).collect()
+    simple.chain(pairs).chain(bounds).collect()
 }
+
+/// Marks of the bounds of a structure, which MPI 3 removed and programs still have (MPI 2.2, section 4.1.6).
+const LOWER_BOUND: c_int = 0x4c00_0010;
+const UPPER_BOUND: c_int = 0x4c00_0011;
+
+/// No datatype has more runs: each is kept.
+pub const MAX_RUNS: usize = 1 << 24;
 
 /// Pairs of a value and an index.
 pub const FLOAT_INT: c_int = 0x8c00_0000_u32 as c_int;

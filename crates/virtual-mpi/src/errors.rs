@@ -50,15 +50,14 @@ pub fn text_of(rank: &Rank, code: c_int) -> Option<Vec<u8>> {
 pub fn handle(rank: &Rank, call: &'static str, object: Object, fault: Fault) -> c_int {
     let message = fault.message.clone();
     let code = rank.remember(fault);
-    call_handler(rank, call, object, code, &message);
-    code
+    call_handler(rank, call, object, code, &message)
 }
 
-/// Calls the error handler of `object` with a code.
-pub fn call_handler(rank: &Rank, call: &'static str, object: Object, code: c_int, message: &str) {
+/// Calls the error handler of `object` with a code, which it may change.
+pub fn call_handler(rank: &Rank, call: &'static str, object: Object, code: c_int, message: &str) -> c_int {
     let handler = handler_of(rank, object);
     match handler {
-        ERRORS_RETURN => {}
+        ERRORS_RETURN => code,
         ERRORS_ARE_FATAL | ERRORS_ABORT => {
             let text = text_of(rank, code).unwrap_or_default();
             let text = String::from_utf8_lossy(&text);
@@ -70,7 +69,7 @@ pub fn call_handler(rank: &Rank, call: &'static str, object: Object, code: c_int
             rank.abort(class_of(rank, code).unwrap_or(class::ERR_OTHER), &format!("{call}: {text}"))
         }
         _ => {
-            let Some(handler) = rank.shared.errhandlers.get(handler) else { return };
+            let Some(handler) = rank.shared.errhandlers.get(handler) else { return code };
             type Function = unsafe extern "C" fn(*mut c_int, *mut c_int, ...);
             // Handles of files are as wide as pointers, all others as numbers.
             let (mut object, mut code) = (number_of(object), code);
@@ -79,6 +78,7 @@ pub fn call_handler(rank: &Rank, call: &'static str, object: Object, code: c_int
                 let function = std::mem::transmute::<*const c_void, Function>(handler.function);
                 function((&raw mut object).cast(), &raw mut code);
             }
+            code
         }
     }
 }
@@ -91,7 +91,8 @@ fn number_of(object: Object) -> File {
     }
 }
 
-/// The error handler of an object; where there is none, of `MPI_COMM_SELF` (MPI 4.1, section 9.3).
+/// The error handler of an object; where there is none, of `MPI_COMM_SELF` (MPI 4.1, section 9.3), and where that was
+/// left as it is, of `MPI_COMM_WORLD`, which programs of MPI 3 set for that.
 pub fn handler_of(rank: &Rank, object: Object) -> Errhandler {
     let known = match object {
         Object::Comm(abi::COMM_WORLD) => Some(own_or_shared(rank, &rank.comm_world, 0)),
@@ -107,7 +108,10 @@ pub fn handler_of(rank: &Rank, object: Object) -> Errhandler {
         Object::Tool => Some(ERRORS_RETURN),
         Object::None => None,
     };
-    known.unwrap_or_else(|| own_or_shared(rank, &rank.comm_self, 1))
+    known.unwrap_or_else(|| match own_or_shared(rank, &rank.comm_self, 1) {
+        ERRORS_ARE_FATAL => own_or_shared(rank, &rank.comm_world, 0),
+        own => own,
+    })
 }
 
 /// The error handler that a rank has set, or the one that a module which all ranks share has set for all.

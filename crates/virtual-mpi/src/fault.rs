@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::ffi::c_int;
 
-use weft_comm::{CommError, Failure};
+use weft_comm::{CommError, Failure, Tag};
 
 macro_rules! classes {
     ($($name:ident = $value:literal, $text:literal;)*) => {
@@ -100,11 +100,13 @@ pub const LAST_CODE: c_int = 0x3fff_ffff;
 pub struct Fault {
     pub class: c_int,
     pub message: String,
+    /// Source and tag of the message that it is about.
+    pub of: Option<(c_int, c_int)>,
 }
 
 impl Fault {
     pub fn new(class: c_int, message: impl Into<String>) -> Fault {
-        Fault { class, message: message.into() }
+        Fault { class, message: message.into(), of: None }
     }
 }
 
@@ -120,7 +122,11 @@ impl From<CommError> for Fault {
             Failure::MismatchedArguments { .. } => class::ERR_ARG,
             _ => class::ERR_OTHER,
         };
-        Fault::new(class, error.to_string())
+        let of = match *error.failure() {
+            Failure::Truncated { source_rank, tag: Tag::User(tag), .. } => Some((source_rank as c_int, tag as c_int)),
+            _ => None,
+        };
+        Fault { of, ..Fault::new(class, error.to_string()) }
     }
 }
 

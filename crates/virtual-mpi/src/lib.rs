@@ -10,6 +10,7 @@
 #![expect(clippy::not_unsafe_ptr_arg_deref, reason = "functions behind the C functions of MPI get its addresses")]
 
 pub mod abi;
+mod access;
 pub mod api;
 mod attribute;
 pub mod collective;

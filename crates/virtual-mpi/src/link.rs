@@ -8,14 +8,17 @@ use std::pin::Pin;
 use std::rc::Rc;
 use std::task::{Context, Poll};
 
+use serde::Serialize;
 use weft_base::Picos;
 use weft_comm::{
     Buffer, CollectiveKind, CommError, Communicator, Failure, Payload, Received, Source, Status, Tag, TagSelector, Work,
 };
 use weft_sim::{SimComm, SimReceive, SimSend};
 
+use crate::access::{self, Asked, Reached};
 use crate::processes::client::{Connection, Remote};
-use crate::processes::codec::{Command, Pattern};
+use crate::processes::codec::{Command, FileWork, Move, Pattern};
+use crate::window::Target;
 
 /// The messages of a rank of a communicator.
 #[derive(Clone)]
@@ -86,6 +89,16 @@ impl RemoteComm {
         let id = self.connection.new_id();
         self.connection.tell_call();
         self.connection.queue(&command(id));
+        Remote::new(&self.connection, id)
+    }
+
+    /// Starts what a value says that goes with the command, and data behind it.
+    fn start_with(&self, value: &impl Serialize, data: &[u8], command: impl FnOnce(u32, u32) -> Command) -> Remote {
+        let id = self.connection.new_id();
+        self.connection.tell_call();
+        let mut message = postcard::to_allocvec(value).unwrap_or_default();
+        message.extend_from_slice(data);
+        self.connection.queue_message(&message, |bytes| command(id, bytes));
         Remote::new(&self.connection, id)
     }
 
@@ -183,6 +196,44 @@ impl Link {
         }
     }
 
+    /// Reaches rank `to`, whose part of a window `target` is, for something that is done there whatever its program does.
+    ///
+    /// # Errors
+    /// For a rank that there is not.
+    pub fn reach(&self, to: usize, target: &Rc<Target>, asked: Asked, data: Buffer) -> Result<Reached, CommError> {
+        match self {
+            Link::Simulated(comm) => {
+                let (serve, returned) = access::server(target.clone(), asked.access, data);
+                Ok(Reached::Simulated(comm.reach(to, asked.network, serve)?, returned))
+            }
+            Link::Remote(comm) => {
+                let member = comm.check_send(to, asked.network)?;
+                let reach = |id, bytes| Command::Reach { id, to: member, bytes };
+                Ok(Reached::Remote(comm.start_with(&asked, &data, reach), asked.access.returns_data()))
+            }
+        }
+    }
+
+    /// Starts something with a file of the machine, where its file systems are in another process.
+    pub fn file_work(&self, file: u32, work: &FileWork) -> Option<Remote> {
+        let Link::Remote(comm) = self else { return None };
+        Some(comm.start_with(work, &[], |id, bytes| Command::File { id, file, bytes }))
+    }
+
+    /// Moves a shared file pointer that is kept in another process; where it was.
+    pub fn move_pointer(&self, file: (u32, u32), to: Move) -> Option<u64> {
+        let Link::Remote(comm) = self else { return None };
+        Some(comm.connection.move_pointer(file, to))
+    }
+
+    /// Numbers of files are this process's own; none where the machine has no file system, or is in this process.
+    pub fn new_file(&self) -> Option<u32> {
+        match self {
+            Link::Remote(comm) if comm.connection.setup.has_files => Some(comm.connection.new_id()),
+            _ => None,
+        }
+    }
+
     /// Looks at requests as they are at this rank's time; when the first of the others will be complete, if known.
     pub fn look<T>(&self, poll: impl FnOnce() -> T) -> (T, Option<Picos>) {
         match self {
@@ -246,6 +297,15 @@ impl Link {
         match self {
             Link::Simulated(comm) => comm.look_time(),
             Link::Remote(comm) => Picos(comm.connection.setup.look),
+        }
+    }
+
+    /// Says whether the program may end as it is, where another process waits for its end.
+    pub fn tell_end(&self, may_end: bool) {
+        if let Link::Remote(comm) = self {
+            comm.connection.queue(&Command::MayEnd { may_end });
+            // It may end without another call.
+            comm.connection.times();
         }
     }
 

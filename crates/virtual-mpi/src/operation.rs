@@ -6,7 +6,7 @@ use weft_comm::Reduction;
 use weft_comm::collective::{Element, Operator};
 
 use crate::abi::{Aint, Op};
-use crate::datatype::{Class, Datatype, Run};
+use crate::datatype::{Basic, Class, Datatype, Run};
 use crate::fault::{Answer, Fault, class, require};
 
 pub const MAX: Op = 0x5800_0001;
@@ -58,7 +58,7 @@ impl Operation {
         let defined = match op {
             REPLACE | NO_OP => true,
             MINLOC | MAXLOC => pair_of(datatype).is_some(),
-            _ => datatype.only_basic().is_some_and(|basic| is_defined(op, basic.class)),
+            _ => datatype.only_basic().is_some_and(|basic| is_defined(op, basic)),
         };
         require(defined, class::ERR_OP, || {
             let name = datatype.name.borrow();
@@ -137,14 +137,15 @@ impl UserFunction {
 }
 
 /// Which elements the standard defines an operation for (MPI 4.1, section 6.9.2).
-fn is_defined(op: Op, of: Class) -> bool {
-    match of {
+fn is_defined(op: Op, of: Basic) -> bool {
+    match of.class {
         Class::Signed | Class::Unsigned => true,
         Class::Float | Class::LongDouble => matches!(op, MAX | MIN | SUM | PROD | LAND | LOR | LXOR),
         Class::Complex | Class::LongDoubleComplex => matches!(op, SUM | PROD),
         Class::Logical => matches!(op, LAND | LOR | LXOR),
         Class::Byte => matches!(op, BAND | BOR | BXOR),
-        Class::Character => false,
+        // MPICH takes characters for small integers, and so do programs that were written for it.
+        Class::Character => of.size == 1,
     }
 }
 
@@ -196,7 +197,7 @@ unsafe fn combine_run(op: Op, input: *const u8, inout: *mut u8, count: usize, ru
     // SAFETY: both are so many elements of this type; they are read and written at any alignment.
     unsafe {
         match (run.basic.class, run.basic.size) {
-            (Class::Signed, 1) => integers::<i8>(op, input, inout, count),
+            (Class::Signed | Class::Character, 1) => integers::<i8>(op, input, inout, count),
             (Class::Signed, 2) => integers::<i16>(op, input, inout, count),
             (Class::Signed | Class::Logical, 4) => integers::<i32>(op, input, inout, count),
             (Class::Signed | Class::Logical, 8) => integers::<i64>(op, input, inout, count),

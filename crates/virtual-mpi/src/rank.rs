@@ -109,6 +109,10 @@ pub struct Rank {
     /// How many times more the interface for tools was initialized than finalized.
     pub tools: Cell<u32>,
     pub node_name: String,
+    /// How often the clock was read since the last call of another function, and when it was read last without moving.
+    readings: Cell<(u32, Picos)>,
+    /// Datatypes that the program has freed, and that requests under way may still need.
+    released: RefCell<Vec<c_int>>,
     /// What tells the thread that it runs on from others.
     thread: usize,
 }
@@ -187,6 +191,12 @@ impl Shared {
     }
 }
 
+/// Reading the clock so often in a row takes no time.
+const READINGS_AT_ONCE: u32 = 1000;
+
+/// A reading after those takes such a part of what the program has waited by then.
+const WAITED_PART: u64 = 128;
+
 /// At most so many errors are remembered with what they said.
 const ERRORS_KEPT: usize = 1024;
 
@@ -230,6 +240,8 @@ impl Rank {
             tools: Cell::new(0),
             node_name: format!("{}-node{number}", setting.machine),
             endpoint,
+            readings: Cell::new((0, Picos::ZERO)),
+            released: RefCell::default(),
             thread: thread_address(),
         }
     }
@@ -238,21 +250,6 @@ impl Rank {
     #[inline]
     pub fn is_called_from_its_thread(&self) -> bool {
         self.thread == thread_address()
-    }
-
-    /// Refuses what is not there for ranks with a process each: they see neither each other's memory nor the files of
-    /// the machine.
-    ///
-    /// # Errors
-    /// Where this rank is one of them.
-    pub fn ensure_one_process(&self, what: &str) -> Result<(), Fault> {
-        match self.endpoint.simulated() {
-            Some(_) => Ok(()),
-            None => Err(Fault::new(
-                class::ERR_UNSUPPORTED_OPERATION,
-                format!("{what} between ranks with a process each is not supported in virtual time"),
-            )),
-        }
     }
 
     /// The number of this rank in the whole run.
@@ -275,6 +272,12 @@ impl Rank {
                 self.block(self.endpoint.compute(Computation::Seconds(seconds)));
             }
         }
+    }
+
+    /// The program does something else than read the clock.
+    #[inline]
+    pub fn forget_readings(&self) {
+        self.readings.set((0, Picos::ZERO));
     }
 
     /// The program goes on by itself.
@@ -348,6 +351,19 @@ impl Rank {
         });
         self.forget_done(requests, &done);
         done
+    }
+
+    /// The program reads the clock. One that reads it again and again and does nothing else waits for a time: the clock
+    /// moves then, by steps that grow with what it has waited.
+    pub fn read_clock(&self) {
+        let (readings, since) = self.readings.get();
+        let now = self.endpoint.clock();
+        if readings < READINGS_AT_ONCE {
+            self.readings.set((readings + 1, now));
+            return;
+        }
+        let step = Picos((now.0 - since.0) / WAITED_PART).max(Picos::from_seconds(LOOK_SECONDS));
+        self.endpoint.advance_to(now + step);
     }
 
     /// A look that found nothing has taken its time: programs that look again and again come to an end.
@@ -441,6 +457,18 @@ impl Rank {
             return Ok(datatype.clone());
         }
         self.shared.datatypes.get(handle).ok_or_else(|| Fault::new(class::ERR_TYPE, "no such datatype"))
+    }
+
+    /// The program has freed a datatype. Its handle stays as long as requests are under way that may need it.
+    pub fn release_datatype(&self, handle: abi::Datatype) {
+        let mut released = self.released.borrow_mut();
+        released.push(handle);
+        let is_quiet = self.requests.is_empty()
+            && self.windows.all(|window| window.pending.borrow().is_empty())
+            && self.files.all(|file| file.split.borrow().is_none());
+        if is_quiet {
+            released.drain(..).for_each(|handle| drop(self.shared.datatypes.remove(handle)));
+        }
     }
 
     pub fn group(&self, handle: abi::Group) -> Result<Rc<Group>, Fault> {

@@ -18,12 +18,23 @@ pub fn call(name: &'static str, object: Object, act: impl FnOnce(&Rank) -> Answe
         return from_other_thread(rank, name, act);
     }
     rank.enter(name);
+    rank.forget_readings();
     let code = match act(rank) {
         Ok(()) => abi::SUCCESS,
         Err(fault) => errors::handle(rank, name, object, fault),
     };
     rank.leave();
     code
+}
+
+/// The error of a call without an address for what it tells, if one is missing. It is an error of no object, as MPICH has
+/// it: arguments are looked at before the object.
+#[inline]
+pub fn missing(name: &'static str, addresses: &[(&str, bool)]) -> Option<c_int> {
+    let (address, _) = addresses.iter().find(|(_, is_missing)| *is_missing)?;
+    Some(call(name, Object::None, |_| {
+        Err(Fault::new(class::ERR_ARG, format!("the address of {address} is missing (NULL)")))
+    }))
 }
 
 /// What may be asked from any thread at any time: it changes nothing and does not wait.

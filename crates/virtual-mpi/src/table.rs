@@ -51,6 +51,11 @@ impl<T> Table<T> {
         self.objects.borrow_mut().try_remove(index)
     }
 
+    /// Whether all objects are so.
+    pub fn all(&self, holds: impl Fn(&T) -> bool) -> bool {
+        self.objects.borrow().iter().all(|(_, object)| holds(object))
+    }
+
     /// Objects that were not freed.
     pub fn len(&self) -> usize {
         self.objects.borrow().len()

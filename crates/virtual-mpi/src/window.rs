@@ -5,12 +5,14 @@ use std::collections::{BTreeMap, VecDeque};
 use std::ffi::c_int;
 use std::rc::Rc;
 
-use weft_sim::{RemoteKey, Reply, SimComm};
+use weft_comm::Buffer;
+use weft_sim::{RemoteKey, Reply};
 
 use crate::abi::{self, Errhandler};
+use crate::access::{Access, Asked, Reached};
 use crate::attribute::Attributes;
 use crate::communicator::{Communicator, Group};
-use crate::fault::{Fault, class};
+use crate::fault::Fault;
 use crate::info::Info;
 use crate::memory::Memory;
 use crate::request::Request;
@@ -170,13 +172,14 @@ pub struct Window {
 const UNIFIED: c_int = 2;
 
 impl Window {
-    /// The simulator, which carries out requests at other ranks; windows are only of ranks in its process.
+    /// Reaches a rank of the window: `bytes` bytes go there, and what is to be done is done when they have come.
     ///
     /// # Errors
-    /// Where it is in another process.
-    pub fn endpoint(&self) -> Result<&SimComm, Fault> {
-        let elsewhere = || Fault::new(class::ERR_WIN, "a window of ranks with a process each".to_owned());
-        self.comm.link.simulated().ok_or_else(elsewhere)
+    /// For a rank that there is not.
+    pub fn reach(&self, target: usize, bytes: usize, access: Access, data: Buffer) -> Result<Reached, Fault> {
+        let network = bytes as u64;
+        let asked = Asked { window: self.comm.context, network, access };
+        Ok(self.comm.link.reach(target, &self.targets[target], asked, data)?)
     }
 
     pub fn new(comm: Communicator, flavor: Flavor, parts: Vec<Part>, targets: Vec<Rc<Target>>, info: Info) -> Window {

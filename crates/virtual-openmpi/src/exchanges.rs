@@ -8,7 +8,7 @@ use crate::translation::{
 };
 
 /// How many ranks a call with a datatype for each is about: sources and destinations.
-unsafe fn peers(comm: Handle, neighbors: bool) -> (c_int, c_int) {
+unsafe fn rank_counts(comm: Handle, neighbors: bool) -> (c_int, c_int) {
     type Two = unsafe extern "C" fn(c_int, *mut c_int) -> c_int;
     type Three = unsafe extern "C" fn(c_int, c_int, *mut c_int) -> c_int;
     type Four = unsafe extern "C" fn(c_int, *mut c_int, *mut c_int, *mut c_int) -> c_int;
@@ -93,7 +93,7 @@ pub unsafe extern "C" fn MPI_Alltoallw(
     ) -> c_int;
     // SAFETY: the function has these parameters; the arrays have a datatype for each peer.
     unsafe {
-        let (sources, destinations) = peers(comm, false);
+        let (sources, destinations) = rank_counts(comm, false);
         let (sent, received) = (Typed::new(sendbuf, sendtypes, destinations), Typed::new(recvbuf, recvtypes, sources));
         let function: Call = FUNCTION.get();
         let result = function(
@@ -139,7 +139,7 @@ pub unsafe extern "C" fn MPI_Ialltoallw(
     ) -> c_int;
     // SAFETY: the function has these parameters; the arrays have a datatype for each peer.
     unsafe {
-        let (sources, destinations) = peers(comm, false);
+        let (sources, destinations) = rank_counts(comm, false);
         let (sent, received) = (Typed::new(sendbuf, sendtypes, destinations), Typed::new(recvbuf, recvtypes, sources));
         let function: Call = FUNCTION.get();
         let mut number = 0;
@@ -190,7 +190,7 @@ pub unsafe extern "C" fn MPI_Alltoallw_init(
     ) -> c_int;
     // SAFETY: the function has these parameters; the arrays have a datatype for each peer.
     unsafe {
-        let (sources, destinations) = peers(comm, false);
+        let (sources, destinations) = rank_counts(comm, false);
         let (sent, received) = (Typed::new(sendbuf, sendtypes, destinations), Typed::new(recvbuf, recvtypes, sources));
         let function: Call = FUNCTION.get();
         let mut number = 0;
@@ -238,7 +238,7 @@ pub unsafe extern "C" fn MPI_Neighbor_alltoallw(
     ) -> c_int;
     // SAFETY: the function has these parameters; the arrays have a datatype for each peer.
     unsafe {
-        let (sources, destinations) = peers(comm, true);
+        let (sources, destinations) = rank_counts(comm, true);
         let (sent, received) = (Typed::new(sendbuf, sendtypes, destinations), Typed::new(recvbuf, recvtypes, sources));
         let function: Call = FUNCTION.get();
         let result = function(
@@ -284,7 +284,7 @@ pub unsafe extern "C" fn MPI_Ineighbor_alltoallw(
     ) -> c_int;
     // SAFETY: the function has these parameters; the arrays have a datatype for each peer.
     unsafe {
-        let (sources, destinations) = peers(comm, true);
+        let (sources, destinations) = rank_counts(comm, true);
         let (sent, received) = (Typed::new(sendbuf, sendtypes, destinations), Typed::new(recvbuf, recvtypes, sources));
         let function: Call = FUNCTION.get();
         let mut number = 0;
@@ -335,7 +335,7 @@ pub unsafe extern "C" fn MPI_Neighbor_alltoallw_init(
     ) -> c_int;
     // SAFETY: the function has these parameters; the arrays have a datatype for each peer.
     unsafe {
-        let (sources, destinations) = peers(comm, true);
+        let (sources, destinations) = rank_counts(comm, true);
         let (sent, received) = (Typed::new(sendbuf, sendtypes, destinations), Typed::new(recvbuf, recvtypes, sources));
         let function: Call = FUNCTION.get();
         let mut number = 0;

@@ -46,7 +46,7 @@ def main() -> NoReturn:
     _write(request["report"], report, codes)
     flush()
     # Modules of C may not come apart in the order that the interpreter likes.
-    os._exit(2 if report.error is not None else max(codes))
+    os._exit(1 if report.error is not None else max(codes))
 
 
 def _run(

@@ -105,6 +105,63 @@ def test_long_messages_arrive_whole_whatever_their_length(tmp_path):
         )
 
 
+def test_a_program_that_waits_for_a_time_comes_to_its_end(tmp_path):
+    body = """    double start = MPI_Wtime(), now;
+    long readings = 0;
+    for (now = start; now - start < 2.0; now = MPI_Wtime()) readings++;
+    printf("%d %d\n", now - start < 2.1, readings < 10000);
+"""
+    assert virtual(written(body, tmp_path), ranks=2) == ["1 1"] * 2
+
+
+def test_a_datatype_may_be_freed_while_requests_need_it(tmp_path):
+    body = """    int there[3] = {-1, -1, -1}, here[2] = {rank, 10 + rank}, other = 1 - rank;
+    MPI_Request requests[3];
+    MPI_Datatype strided, pair;
+    MPI_Type_vector(2, 1, 2, MPI_INT, &strided);
+    MPI_Type_commit(&strided);
+    MPI_Type_contiguous(2, MPI_INT, &pair);
+    MPI_Type_commit(&pair);
+    MPI_Recv_init(there, 1, strided, other, 0, MPI_COMM_WORLD, &requests[0]);
+    MPI_Send_init(here, 1, pair, other, 0, MPI_COMM_WORLD, &requests[1]);
+    MPI_Type_free(&strided);
+    MPI_Type_free(&pair);
+    MPI_Startall(2, requests);
+    MPI_Waitall(2, requests, MPI_STATUSES_IGNORE);
+    printf("%d %d %d\n", there[0], there[1], there[2]);
+    MPI_Request_free(&requests[0]);
+    MPI_Request_free(&requests[1]);
+"""
+    assert virtual(written(body, tmp_path), ranks=2) == ["0 -1 10", "1 -1 11"]
+
+
+def test_a_program_of_sessions_ends_without_finalize(tmp_path):
+    source = tmp_path / "sessions.c"
+    source.write_text(
+        """#include <mpi.h>
+#include <stdio.h>
+int main(void) {
+    for (int round = 0; round < 2; round++) {
+        MPI_Session session;
+        MPI_Group group;
+        MPI_Comm comm;
+        int sum, one = 1;
+        MPI_Session_init(MPI_INFO_NULL, MPI_ERRORS_ARE_FATAL, &session);
+        MPI_Group_from_session_pset(session, "mpi://world", &group);
+        MPI_Comm_create_from_group(group, "a tag", MPI_INFO_NULL, MPI_ERRORS_ARE_FATAL, &comm);
+        MPI_Allreduce(&one, &sum, 1, MPI_INT, MPI_SUM, comm);
+        printf("%d\n", sum);
+        MPI_Comm_free(&comm);
+        MPI_Group_free(&group);
+        MPI_Session_finalize(&session);
+    }
+    return 0;
+}
+"""
+    )
+    assert virtual(compiled(source, tmp_path), ranks=3) == ["3"] * 6
+
+
 def test_two_runs_are_equal_and_times_are_those_of_a_script(tmp_path):
     body = """    double start = MPI_Wtime();
     char message[1024];
@@ -190,7 +247,7 @@ def test_more_ranks_than_processes_are_refused_before_they_start(tmp_path, monke
 def test_a_deadlock_names_each_rank_and_its_call(tmp_path):
     body = "    char byte;\n    MPI_Recv(&byte, 1, MPI_CHAR, 1 - rank, 7, MPI_COMM_WORLD, MPI_STATUS_IGNORE);\n"
     code, _, said = weft_run(written(body, tmp_path), ranks=2)
-    assert code == 2
+    assert code == 1
     assert "deadlock: 2 of 2 ranks cannot go on" in said
     assert "rank 0: receive from rank 1, tag 7" in said
     assert "rank 1: MPI_Recv" in said

@@ -21,15 +21,16 @@ comm, name = MPI.COMM_WORLD, sys.argv[1]
 """
 
 
-def printed(tmp_path, capfd, text, ranks=1, on="ipsc860"):
+def printed(tmp_path, capfd, text, ranks=1, on="ipsc860", isolate=False):
     """Lines that a program prints, which gets the name of a file that is not there."""
     program = tmp_path / "program.py"
     program.write_text(HEAD + text)
-    weft.run(program, str(tmp_path / "data"), on=on, ranks=ranks)
+    weft.run(program, str(tmp_path / "data"), on=on, ranks=ranks, isolate=isolate)
     return capfd.readouterr().out.splitlines()
 
 
-def test_a_file_is_read_in_the_time_that_weft_measures_on_the_machine(tmp_path, capfd):
+@pytest.mark.parametrize("isolate", [False, True], ids=["one process", "a process each"])
+def test_a_file_is_read_in_the_time_that_weft_measures_on_the_machine(tmp_path, capfd, isolate):
     length, block = 1 << 18, 1 << 12
     text = f"""
 file = MPI.File.Open(comm, name, MPI.MODE_RDONLY)
@@ -41,7 +42,7 @@ print(MPI.Wtime() - start)
 file.Close()
 """
     (tmp_path / "data").write_bytes(bytes(length))
-    seconds = float(printed(tmp_path, capfd, text)[0])
+    seconds = float(printed(tmp_path, capfd, text, isolate=isolate)[0])
     measured = weft.simulate("ipsc860", "file-read", bytes=block, file_bytes=length, ranks=1)
     assert seconds == pytest.approx(measured["seconds"].median(), rel=0.1)
 

@@ -49,6 +49,19 @@ def test_what_is_printed_in_virtual_time_is_what_real_mpi_prints(tmp_path, progr
     assert virtual(program, ranks, machine) == expected
 
 
+WINDOWS = ("one_sided_histogram", "swapped_lock", "exposed_groups", "attached_list")
+FILES = ("files_by_views", "shared_pointers")
+
+
+@pytest.mark.parametrize("name", WINDOWS + FILES)
+def test_ranks_with_a_process_each_print_what_those_of_one_process_print(name):
+    """Windows and files: the hub reaches into the memory of the ranks, and keeps shared pointers."""
+    program = next(program for program in PROGRAMS if program.stem == name)
+    expected = virtual(program, 4, "ipsc860")
+    assert expected
+    assert virtual(program, 4, "ipsc860", "--isolate") == expected
+
+
 @pytest.mark.parametrize("ranks", [1, 2, 3, 5, 8, 17])
 def test_collectives_are_right_for_any_number_of_ranks(ranks):
     """Against the definitions, computed by each rank for itself."""

@@ -27,11 +27,11 @@ def refused(call, *arguments):
 """
 
 
-def printed(tmp_path, capfd, text, *arguments, ranks=2, on="ipsc860"):
+def printed(tmp_path, capfd, text, *arguments, ranks=2, on="ipsc860", isolate=False):
     """Lines that a program prints."""
     program = tmp_path / "program.py"
     program.write_text(HEAD + text)
-    weft.run(program, *arguments, on=on, ranks=ranks)
+    weft.run(program, *arguments, on=on, ranks=ranks, isolate=isolate)
     return capfd.readouterr().out.splitlines()
 
 
@@ -57,16 +57,23 @@ window.Free()
 """
 
 
+SHARED_OR_NOT = pytest.mark.parametrize("isolate", [False, True], ids=["one process", "a process each"])
+
+
+@SHARED_OR_NOT
 @pytest.mark.parametrize("machine", ["ipsc860", "frontera"])
 @pytest.mark.parametrize("length", [8, 1024])
-def test_a_put_takes_a_message_there_and_an_empty_one_back_and_a_get_the_reverse(tmp_path, capfd, machine, length):
-    put, get = map(float, printed(tmp_path, capfd, PUT, str(length), on=machine)[0].split())
+def test_a_put_takes_a_message_there_and_an_empty_one_back_and_a_get_the_reverse(
+    tmp_path, capfd, machine, length, isolate
+):
+    put, get = map(float, printed(tmp_path, capfd, PUT, str(length), on=machine, isolate=isolate)[0].split())
     messages = [weft.simulate(machine, "echo", bytes=bytes)["seconds"].median() for bytes in (length, 0)]
     assert put == pytest.approx(sum(messages), rel=0.02)
     assert get == pytest.approx(sum(messages), rel=0.02)
 
 
-def test_what_is_put_is_there_when_it_has_come_and_not_before(tmp_path, capfd):
+@SHARED_OR_NOT
+def test_what_is_put_is_there_when_it_has_come_and_not_before(tmp_path, capfd, isolate):
     text = """
 window = MPI.Win.Allocate(1, 1, comm=comm)
 memory = window.tomemory()
@@ -84,14 +91,15 @@ else:
 comm.Barrier()
 window.Free()
 """
-    value, seconds = printed(tmp_path, capfd, text)[0].split()
+    value, seconds = printed(tmp_path, capfd, text, isolate=isolate)[0].split()
     message = weft.simulate("ipsc860", "echo", bytes=1)["seconds"].median()
     assert value == "7"
     # The ranks leave the barrier within a message of each other.
     assert 0.4 * message < float(seconds) < 2 * message
 
 
-def test_the_program_of_a_target_takes_no_part(tmp_path, capfd):
+@SHARED_OR_NOT
+def test_the_program_of_a_target_takes_no_part(tmp_path, capfd, isolate):
     text = """
 window = MPI.Win.Allocate(8, 8, comm=comm)
 comm.Barrier()
@@ -108,7 +116,23 @@ else:
 comm.Barrier()
 window.Free()
 """
-    assert printed(tmp_path, capfd, text, ranks=6) == ["15"]
+    assert printed(tmp_path, capfd, text, ranks=6, isolate=isolate) == ["15"]
+
+
+def test_memory_that_a_process_has_not_is_an_error_that_names_the_target(tmp_path, capfd):
+    text = """
+window = MPI.Win.Create_dynamic(comm=comm)
+comm.Barrier()
+if comm.rank == 0:
+    window.Lock(1)
+    window.Get(np.zeros(1), 1, 64)
+    print(*refused(window.Flush, 1))
+    window.Unlock(1)
+comm.Barrier()
+window.Free()
+"""
+    (line,) = printed(tmp_path, capfd, text, isolate=True)
+    assert "the memory of the target cannot be accessed: Bad address" in line
 
 
 @pytest.mark.parametrize(

@@ -12,27 +12,35 @@ use crate::rank::Rank;
 
 use super::put;
 
-fn create(rank: &Rank, copy: Callback, delete: Callback, keyval: *mut c_int, extra_state: *mut c_void) -> Answer {
+fn create(
+    rank: &Rank,
+    of: u32,
+    copy: Callback,
+    delete: Callback,
+    keyval: *mut c_int,
+    extra_state: *mut c_void,
+) -> Answer {
     let number = rank.shared.next_keyval.get();
     rank.shared.next_keyval.set(number + 1);
     let handle = (0x8000_0000 | (abi::kind::KEYVAL << 26)) as c_int | number;
     let holds_objects = attribute::holds_objects(copy.function, delete.function);
-    let kind = Keyval { copy: copy.function, delete: delete.function, extra_state, holds_objects };
+    let kind = Keyval { of, copy: copy.function, delete: delete.function, extra_state, holds_objects };
     rank.shared.keyvals.borrow_mut().insert(handle, kind);
     put(keyval, handle);
     Ok(())
 }
 
-fn free(rank: &Rank, keyval: *mut c_int) -> Answer {
+fn free(rank: &Rank, of: u32, keyval: *mut c_int) -> Answer {
     let handle = super::at(keyval, 0);
-    known(rank, handle)?;
+    known(rank, of, handle)?;
     // Attributes that have it keep it, and their functions are called: it stays until the end of the run.
     put(keyval, abi::KEYVAL_INVALID);
     Ok(())
 }
 
-pub(crate) fn known(rank: &Rank, keyval: c_int) -> Result<Keyval, Fault> {
-    let known = rank.shared.keyvals.borrow().get(&keyval).copied();
+/// The kind of attribute, if objects of kind `of` have such.
+pub(crate) fn known(rank: &Rank, of: u32, keyval: c_int) -> Result<Keyval, Fault> {
+    let known = rank.shared.keyvals.borrow().get(&keyval).copied().filter(|known| known.of == of);
     known.ok_or_else(|| Fault::new(class::ERR_KEYVAL, "no such kind of attribute"))
 }
 
@@ -43,7 +51,7 @@ pub fn comm_create_keyval(
     keyval: *mut c_int,
     extra_state: *mut c_void,
 ) -> Answer {
-    create(rank, copy, delete, keyval, extra_state)
+    create(rank, abi::kind::COMM, copy, delete, keyval, extra_state)
 }
 
 pub fn keyval_create(
@@ -53,7 +61,7 @@ pub fn keyval_create(
     keyval: *mut c_int,
     extra_state: *mut c_void,
 ) -> Answer {
-    create(rank, copy, delete, keyval, extra_state)
+    create(rank, abi::kind::COMM, copy, delete, keyval, extra_state)
 }
 
 pub fn type_create_keyval(
@@ -63,7 +71,7 @@ pub fn type_create_keyval(
     keyval: *mut c_int,
     extra_state: *mut c_void,
 ) -> Answer {
-    create(rank, copy, delete, keyval, extra_state)
+    create(rank, abi::kind::DATATYPE, copy, delete, keyval, extra_state)
 }
 
 pub fn win_create_keyval(
@@ -73,23 +81,28 @@ pub fn win_create_keyval(
     keyval: *mut c_int,
     extra_state: *mut c_void,
 ) -> Answer {
-    create(rank, copy, delete, keyval, extra_state)
+    create(rank, abi::kind::WIN, copy, delete, keyval, extra_state)
 }
 
 pub fn comm_free_keyval(rank: &Rank, keyval: *mut c_int) -> Answer {
-    free(rank, keyval)
+    free(rank, abi::kind::COMM, keyval)
 }
 
 pub fn keyval_free(rank: &Rank, keyval: *mut c_int) -> Answer {
-    free(rank, keyval)
+    free(rank, abi::kind::COMM, keyval)
 }
 
 pub fn type_free_keyval(rank: &Rank, keyval: *mut c_int) -> Answer {
-    free(rank, keyval)
+    free(rank, abi::kind::DATATYPE, keyval)
 }
 
 pub fn win_free_keyval(rank: &Rank, keyval: *mut c_int) -> Answer {
-    free(rank, keyval)
+    free(rank, abi::kind::WIN, keyval)
+}
+
+/// What a handle is one of.
+fn kind_of(handle: c_int) -> u32 {
+    (handle as u32 >> 26) & 15
 }
 
 /// Calls what the program wants to be called when an attribute goes.
@@ -130,34 +143,32 @@ pub(crate) fn set_attribute(
     keyval: c_int,
     value: *mut c_void,
 ) -> Answer {
-    let kind = known(rank, keyval)?;
-    let old = attributes.0.borrow().get(&keyval).copied();
-    if let Some(old) = old {
+    let kind = known(rank, kind_of(object), keyval)?;
+    if let Some(old) = attributes.get(keyval) {
         call_delete(kind, object, keyval, old)?;
     }
     if kind.holds_objects {
         rank.hold(value);
     }
-    attributes.0.borrow_mut().insert(keyval, value);
+    attributes.set(keyval, value);
     Ok(())
 }
 
 /// Removes an attribute.
 pub(crate) fn delete_attribute(rank: &Rank, object: c_int, attributes: &Attributes, keyval: c_int) -> Answer {
-    let kind = known(rank, keyval)?;
-    let value = attributes.0.borrow().get(&keyval).copied();
-    let Some(value) = value else {
+    let kind = known(rank, kind_of(object), keyval)?;
+    let Some(value) = attributes.get(keyval) else {
         return Err(Fault::new(class::ERR_KEYVAL, "the object has no such attribute"));
     };
     call_delete(kind, object, keyval, value)?;
-    attributes.0.borrow_mut().remove(&keyval);
+    attributes.remove(keyval);
     Ok(())
 }
 
-/// Removes all attributes of an object that goes, the latest kind first.
+/// Removes all attributes of an object that goes, the one that was set last first, as the standard asks of
+/// `MPI_COMM_SELF` (MPI 4.1, section 11.2.4).
 pub(crate) fn delete_all(rank: &Rank, object: c_int, attributes: &Attributes) -> Answer {
-    let keyvals: Vec<c_int> = attributes.0.borrow().keys().rev().copied().collect();
-    keyvals.into_iter().try_for_each(|keyval| delete_attribute(rank, object, attributes, keyval))
+    attributes.all().into_iter().rev().try_for_each(|(keyval, _)| delete_attribute(rank, object, attributes, keyval))
 }
 
 /// Removes all attributes of a communicator.
@@ -167,10 +178,9 @@ pub(crate) fn delete_all_attributes(rank: &Rank, handle: Comm, comm: &crate::com
 
 /// Copies attributes to a duplicate, as far as the program wants them there.
 pub(crate) fn copy_all(rank: &Rank, object: c_int, from: &Attributes, to: &Attributes) -> Answer {
-    let all: Vec<(c_int, *mut c_void)> = from.0.borrow().iter().map(|(&keyval, &value)| (keyval, value)).collect();
-    for (keyval, value) in all {
-        if let Some(copied) = call_copy(known(rank, keyval)?, object, keyval, value)? {
-            to.0.borrow_mut().insert(keyval, copied);
+    for (keyval, value) in from.all() {
+        if let Some(copied) = call_copy(known(rank, kind_of(object), keyval)?, object, keyval, value)? {
+            to.set(keyval, copied);
         }
     }
     Ok(())
@@ -178,7 +188,7 @@ pub(crate) fn copy_all(rank: &Rank, object: c_int, from: &Attributes, to: &Attri
 
 /// Tells an attribute.
 pub(crate) fn get_attribute(attributes: &Attributes, keyval: c_int, value: *mut c_void, flag: *mut c_int) {
-    let known = attributes.0.borrow().get(&keyval).copied();
+    let known = attributes.get(keyval);
     if let Some(known) = known {
         put(value.cast::<*mut c_void>(), known);
     }
@@ -218,7 +228,7 @@ pub fn comm_get_attr(rank: &Rank, comm: Comm, keyval: c_int, value: *mut c_void,
         abi::LASTUSEDCODE => rank.user_errors.borrow().last(),
         abi::APPNUM => 0,
         _ => {
-            known(rank, keyval)?;
+            known(rank, abi::kind::COMM, keyval)?;
             get_attribute(&comm.attributes, keyval, value, flag);
             return Ok(());
         }
@@ -245,7 +255,7 @@ pub fn type_set_attr(rank: &Rank, datatype: Datatype, keyval: c_int, value: *mut
 }
 
 pub fn type_get_attr(rank: &Rank, datatype: Datatype, keyval: c_int, value: *mut c_void, flag: *mut c_int) -> Answer {
-    known(rank, keyval)?;
+    known(rank, abi::kind::DATATYPE, keyval)?;
     get_attribute(&rank.datatype(datatype)?.attributes, keyval, value, flag);
     Ok(())
 }

@@ -97,6 +97,7 @@ pub fn comm_dup(rank: &Rank, comm: Comm, newcomm: *mut Comm) -> Answer {
 pub fn comm_dup_with_info(rank: &Rank, comm: Comm, info: InfoHandle, newcomm: *mut Comm) -> Answer {
     let from = rank.comm(comm)?;
     let info = rank.info(info)?;
+    put(newcomm, abi::COMM_NULL);
     let copy = duplicate(rank, &from, contexts_of(&from));
     copy_attached(rank, comm, &from, &copy)?;
     copy.info.replace(info);
@@ -202,7 +203,8 @@ pub fn comm_create_from_group(
     let group = rank.group(group)?;
     rank.info(info)?;
     let Some(number) = group.rank_of(rank.number() as u32) else {
-        return Err(Fault::new(class::ERR_GROUP, "this process is not in the group"));
+        put(newcomm, abi::COMM_NULL);
+        return Ok(());
     };
     // Calls are told apart by their tags; equal numbers of different tags would only make them wait for each other.
     let tag = text(stringtag).iter().fold(7_u32, |hash, &byte| hash.wrapping_mul(31).wrapping_add(byte.into()));
@@ -278,6 +280,15 @@ fn split_between(rank: &Rank, from: &Communicator, color: c_int, key: c_int, new
     Ok(())
 }
 
+/// One color of all ranks that name the same folder, none where they name different ones or none.
+fn folder_color(rank: &Rank, comm: &Communicator, folder: Option<Vec<u8>>) -> Result<c_int, Fault> {
+    let hash =
+        |name: &Vec<u8>| name.iter().fold(0, |hash: c_int, &byte| hash.wrapping_mul(31).wrapping_add(byte.into()));
+    let own = folder.as_ref().map_or(0, hash);
+    let all = all_colors(rank, &comm.link, own, c_int::from(folder.is_some()))?;
+    Ok(if all.iter().all(|other| *other == [own, 1]) { 0 } else { abi::UNDEFINED })
+}
+
 pub fn comm_split_type(
     rank: &Rank,
     comm: Comm,
@@ -298,6 +309,8 @@ pub fn comm_split_type(
         }
         // Ranks on one node: each has a node of its own.
         abi::COMM_TYPE_SHARED => rank.node_of(rank.number()) as c_int,
+        // Ranks that reach a folder: files are everybody's.
+        abi::COMM_TYPE_NEIGHBORHOOD => folder_color(rank, &*rank.comm(comm)?, info.get(b"nbhd_common_dirname"))?,
         abi::COMM_TYPE_HW_GUIDED | abi::COMM_TYPE_HW_UNGUIDED | abi::COMM_TYPE_RESOURCE_GUIDED | abi::UNDEFINED => {
             abi::UNDEFINED
         }

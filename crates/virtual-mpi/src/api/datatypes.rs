@@ -4,7 +4,7 @@ use std::ffi::{c_char, c_int};
 use std::rc::Rc;
 
 use crate::abi::{self, Aint, CountOut, Counts, Datatype as Handle};
-use crate::datatype::{Block, Class, Contents, Datatype, combiner};
+use crate::datatype::{Block, Class, Contents, Datatype, MAX_RUNS, combiner};
 use crate::fault::{Answer, Fault, class, require};
 use crate::rank::Rank;
 
@@ -12,6 +12,8 @@ use super::{at, list, positive, put, put_at, put_text, text};
 
 /// Hands a datatype to the program.
 fn hand_out(rank: &Rank, datatype: Datatype, newtype: *mut Handle) -> Answer {
+    let fits = datatype.runs.len() <= MAX_RUNS;
+    require(fits, class::ERR_NO_MEM, || format!("a datatype of more than {MAX_RUNS} pieces of memory"))?;
     put(newtype, rank.shared.datatypes.insert(datatype));
     Ok(())
 }
@@ -332,6 +334,7 @@ pub fn type_create_resized(rank: &Rank, oldtype: Handle, lb: Aint, extent: Aint,
 
 pub fn type_dup(rank: &Rank, oldtype: Handle, newtype: *mut Handle) -> Answer {
     let old = rank.datatype(oldtype)?;
+    put(newtype, abi::DATATYPE_NULL);
     let copy = Datatype::duplicate(&old, contents(combiner::DUP, &[], &[], vec![old.clone()]));
     super::copy_all(rank, oldtype, &old.attributes, &copy.attributes)?;
     hand_out(rank, copy, newtype)
@@ -356,7 +359,7 @@ pub fn type_free(rank: &Rank, datatype: *mut Handle) -> Answer {
     let object = rank.datatype(handle)?;
     require(object.predefined.is_none(), class::ERR_TYPE, || "datatypes of the standard stay".to_owned())?;
     super::delete_all(rank, handle, &object.attributes)?;
-    rank.shared.datatypes.remove(handle);
+    rank.release_datatype(handle);
     put(datatype, abi::DATATYPE_NULL);
     Ok(())
 }

@@ -54,7 +54,7 @@ pub fn finalize(rank: &Rank) -> Answer {
     rank.adopt();
     let wrong = || "MPI is not initialized".to_owned();
     require(rank.phase.get() == Phase::Initialized, class::ERR_OTHER, wrong)?;
-    super::delete_all_attributes(rank, abi::COMM_SELF, &rank.comm_self)?;
+    super::delete_all(rank, abi::COMM_SELF, &rank.comm_self.attributes)?;
     rank.block(barrier(&rank.comm_world.link, Choice::Auto))?;
     rank.finish();
     Ok(())
@@ -96,6 +96,7 @@ pub fn get_library_version(_rank: &Rank, version: *mut c_char, resultlen: *mut c
 pub fn wtime() -> f64 {
     let Some(rank) = current() else { return 0.0 };
     rank.enter(rank.call.get());
+    rank.read_clock();
     let time = rank.endpoint.wtime();
     rank.leave();
     time

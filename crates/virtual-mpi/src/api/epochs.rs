@@ -2,16 +2,17 @@
 
 use std::ffi::c_int;
 use std::rc::Rc;
+use std::task::Poll;
 
 use weft_comm::{Buffer, Communicator as _, Payload, Source, Tag};
-use weft_sim::{Reply, Serve};
 
 use crate::abi::{self, Group, Win};
+use crate::access::Access;
 use crate::collective;
 use crate::fault::{Answer, Fault, class, require};
 use crate::rank::Rank;
 use crate::request::{Receive, Request, State};
-use crate::window::{Held, Window};
+use crate::window::{Held, Pending, Window};
 
 use super::{check_target, find_window, put};
 
@@ -39,6 +40,18 @@ fn in_order(holds: bool, message: &str) -> Answer {
     require(holds, class::ERR_RMA_SYNC, || message.to_owned())
 }
 
+/// So many operations are waited for at once.
+const TOGETHER: usize = 100;
+
+/// Waits for operations, of which each is polled before the rank parks: one answer may be about many.
+fn complete_together(rank: &Rank, operations: &[Pending]) {
+    rank.block(std::future::poll_fn(|context| {
+        let active = operations.iter().filter(|one| one.request.is_active());
+        let left = active.filter(|one| !one.request.poll(context)).count();
+        if left == 0 { Poll::Ready(()) } else { Poll::Pending }
+    }));
+}
+
 /// Waits until operations on a target are complete; those that return nothing only where `everywhere`.
 fn complete_target(rank: &Rank, window: &Window, target: usize, everywhere: bool) -> Answer {
     let pending = window.pending.borrow_mut().remove(&target).unwrap_or_default();
@@ -46,6 +59,7 @@ fn complete_target(rank: &Rank, window: &Window, target: usize, everywhere: bool
     if !stay.is_empty() {
         window.pending.borrow_mut().insert(target, stay);
     }
+    waits.chunks(TOGETHER).for_each(|together| complete_together(rank, together));
     for one in waits {
         if !one.belongs_to_program {
             rank.wait(&one.request)?;
@@ -161,23 +175,16 @@ pub fn win_test(rank: &Rank, win: Win, flag: *mut c_int) -> Answer {
 
 /// Asks a target for its lock, and waits until it is granted.
 fn acquire(rank: &Rank, window: &Window, target: usize, exclusive: bool) -> Answer {
-    let there = window.targets[target].clone();
-    let serve: Serve = Box::new(move |request| there.lock.borrow_mut().acquire(request, exclusive));
-    rank.block(window.endpoint()?.reach(target, 0, serve)?);
+    let acquired = window.reach(target, 0, Access::Acquire { exclusive }, Buffer::zeroed(0))?;
+    rank.block(acquired.data())?;
     Ok(())
 }
 
 /// Gives a target's lock back. What was asked before has been served before: one reply says so for all.
 fn release(rank: &Rank, window: &Window, target: usize) -> Answer {
-    let there = window.targets[target].clone();
-    let serve: Serve = Box::new(move |request| {
-        let mut replies = there.lock.borrow_mut().release();
-        replies.push(Reply { request, bytes: 0 });
-        replies
-    });
-    let released = window.endpoint()?.reach(target, 0, serve)?;
+    let released = window.reach(target, 0, Access::Release, Buffer::zeroed(0))?;
     complete_target(rank, window, target, true)?;
-    rank.block(released);
+    rank.block(released.data())?;
     Ok(())
 }
 

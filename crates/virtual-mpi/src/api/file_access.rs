@@ -11,6 +11,7 @@ use crate::collective;
 use crate::communicator::Links;
 use crate::fault::{Answer, Fault, class, require};
 use crate::file::{File, Range, Representation, Split, View, mode};
+use crate::processes::codec::Move;
 use crate::rank::Rank;
 use crate::request::{Completed, Completion, Request, State, Work};
 
@@ -77,10 +78,7 @@ impl Access {
                 offset as u64
             }
             Pointer::Individual => self.file.position.replace(self.file.position.get() + self.elements()),
-            Pointer::Shared | Pointer::Ordered => {
-                let position = &self.file.joint.position;
-                position.replace(position.get() + self.elements())
-            }
+            Pointer::Shared | Pointer::Ordered => self.file.move_shared(Move::By(self.elements())),
         };
         Ok(first * self.view.etype.size as u64)
     }
@@ -151,15 +149,14 @@ fn check_direction(file: &File, direction: Direction) -> Answer {
 
 /// An access in the order of ranks: each begins where those of the ranks before it end.
 async fn ordered(access: Access, links: Links) -> Completion {
-    let position = &access.file.joint.position;
-    let own = [position.get(), access.elements()];
+    let own = [access.file.shared_position(), access.elements()];
     let lens = vec![size_of_val(&own); access.file.comm.size()];
     let all = collective::allgather(links, Buffer::of(&own), &lens).await?;
     let counts: Vec<u64> = all.iter().map(|part| part.values::<u64>()[1]).collect();
     let base = all[0].values::<u64>()[0];
     let before: u64 = counts[..access.file.comm.rank()].iter().sum();
     // Ranks that are further on may have moved it again.
-    position.set(position.get().max(base + counts.iter().sum::<u64>()));
+    access.file.move_shared(Move::AtLeast(base + counts.iter().sum::<u64>()));
     access.run((base + before) * access.view.etype.size as u64)?.await
 }
 

@@ -14,6 +14,7 @@ use crate::communicator::Communicator;
 use crate::errors::{Object, handler_of};
 use crate::fault::{Answer, Fault, class, require};
 use crate::file::{self, Cost, File, Representation, View, mode};
+use crate::processes::codec::Move;
 use crate::rank::Rank;
 
 use super::{at, put, put_text, text};
@@ -59,7 +60,6 @@ pub fn file_open(
     info: Info,
     fh: *mut Handle,
 ) -> Answer {
-    rank.ensure_one_process("a file")?;
     let (from, path, info) = (rank.comm(comm)?, path_of(filename), rank.info(info)?);
     require(!from.is_inter(), class::ERR_COMM, || "a communicator between two groups".to_owned())?;
     let comm = Communicator::new(&from.link, from.rank(), from.group.clone(), from.derived_context(FILE));
@@ -81,7 +81,7 @@ pub fn file_open(
     if opened.may(mode::APPEND) {
         let end = opened.length()?;
         opened.position.set(end);
-        opened.joint.position.set(end);
+        opened.move_shared(Move::Set(end));
     }
     let number = rank.files.insert(opened);
     put(fh, number as Handle);
@@ -245,7 +245,7 @@ pub fn file_set_view(
     let (file, info) = (find_file(rank, fh)?, rank.info(info)?);
     check_idle(&file)?;
     let displacement = if disp == DISPLACEMENT_CURRENT && file.may(mode::SEQUENTIAL) {
-        file.view.borrow().offset_of(file.joint.position.get() * file.view.borrow().etype.size as u64)
+        file.view.borrow().offset_of(file.shared_position() * file.view.borrow().etype.size as u64)
     } else {
         require(disp >= 0, class::ERR_ARG, || format!("a displacement of {disp} bytes"))?;
         disp as u64
@@ -254,11 +254,14 @@ pub fn file_set_view(
     let unknown = || Fault::new(class::ERR_UNSUPPORTED_DATAREP, String::from_utf8_lossy(&name));
     let representation = Representation::of(&name).ok_or_else(unknown)?;
     let view = View::new(displacement, rank.datatype(etype)?, rank.datatype(filetype)?, representation)?;
+    require(file.may(mode::RDONLY) || !view.overlaps(), class::ERR_IO, || {
+        "a file type with overlapping elements on a file that may be written".to_owned()
+    })?;
     merge_hints(&file, &info);
     meet(rank, &file)?;
     file.view.replace(Rc::new(view));
     file.position.set(0);
-    file.joint.position.set(0);
+    file.move_shared(Move::Set(0));
     meet(rank, &file)
 }
 
@@ -307,12 +310,12 @@ pub fn file_seek(rank: &Rank, fh: Handle, offset: Aint, whence: c_int) -> Answer
 pub fn file_seek_shared(rank: &Rank, fh: Handle, offset: Aint, whence: c_int) -> Answer {
     let file = find_file(rank, fh)?;
     meet(rank, &file)?;
-    let position = sought(&file, file.joint.position.get(), offset, whence);
+    let position = sought(&file, file.shared_position(), offset, whence);
     let all = gather(rank, &file.comm, *position.as_ref().unwrap_or(&0) as i64)?;
     let position = position?;
     let equal = all.iter().all(|&other| other == position as i64);
     require(equal, class::ERR_NOT_SAME, || "ranks seek to different positions".to_owned())?;
-    file.joint.position.set(position);
+    file.move_shared(Move::Set(position));
     meet(rank, &file)
 }
 
@@ -324,7 +327,7 @@ pub fn file_get_position(rank: &Rank, fh: Handle, offset: *mut Aint) -> Answer {
 pub fn file_get_position_shared(rank: &Rank, fh: Handle, offset: *mut Aint) -> Answer {
     let file = find_file(rank, fh)?;
     rank.block(rank.endpoint.settle());
-    put(offset, file.joint.position.get() as Aint);
+    put(offset, file.shared_position() as Aint);
     Ok(())
 }
 

@@ -2,9 +2,11 @@
 
 use std::ffi::c_void;
 
+use weft_comm::Buffer;
+
 use crate::abi::{Aint, Comm, Counts, Datatype};
 use crate::collective;
-use crate::communicator::Communicator;
+use crate::communicator::{Communicator, Topology};
 use crate::fault::{Fault, class, require};
 use crate::rank::Rank;
 
@@ -17,12 +19,27 @@ fn neighbors_of(comm: &Communicator) -> Result<super::Both, Fault> {
     super::topology_neighbors(comm).ok_or_else(missing)
 }
 
+/// Along an axis of one or two ranks that wraps, both neighbours are one rank, whose messages arrive in the order in which
+/// they were sent: what goes up must come from below, and leaves first.
+fn send_up_first(to: &[Option<usize>], parts: &mut [Buffer]) {
+    for (to, parts) in to.chunks_exact(2).zip(parts.chunks_exact_mut(2)) {
+        if to[0] == to[1] {
+            parts.swap(0, 1);
+        }
+    }
+}
+
 fn neighbor_slots(rank: &Rank, comm: Comm, sends: Slots, receives: Slots) -> Result<Plan, Fault> {
-    let (from, to) = neighbors_of(&*rank.comm(comm)?)?;
+    let of = rank.comm(comm)?;
+    let (from, to) = neighbors_of(&of)?;
+    let is_cartesian = matches!(&*of.topology.borrow(), Some(Topology::Cartesian { .. }));
     let (lens, rank) = (receives.lens(rank)?, rank_for_ever(rank));
     sends.lens(rank)?;
     Ok(Box::new(move |links| {
-        let (parts, receives, lens) = (sends.load(rank)?, receives.clone(), lens.clone());
+        let (mut parts, receives, lens) = (sends.load(rank)?, receives.clone(), lens.clone());
+        if is_cartesian {
+            send_up_first(&to, &mut parts);
+        }
         let (from, to) = (from.clone(), to.clone());
         Ok(Box::pin(async move {
             let parts = collective::neighbors(links.link, to, parts, from).await?;

@@ -3,15 +3,14 @@
 //! An operation is a request to its target: data go there, are combined with what is there at the moment at which they
 //! have come, and a reply comes back, with data or without.
 
-use std::cell::RefCell;
 use std::ffi::{c_int, c_void};
 use std::rc::Rc;
 
 use weft_comm::Buffer;
-use weft_sim::{Reply, Serve};
 
 use crate::abi::{self, Aint, Datatype as Handle, Op, Request as RequestHandle, Win};
-use crate::datatype::Datatype;
+use crate::access::Access;
+use crate::datatype::{Datatype, Run};
 use crate::fault::{Answer, Fault, class, require};
 use crate::memory::Elements;
 use crate::operation::{self, Operation};
@@ -57,8 +56,8 @@ fn resolve(rank: &Rank, window: &Window, span: Span) -> Result<Option<(usize, El
         let bytes = (displacement as usize).checked_mul(part.unit);
         part.base.wrapping_add(bytes.ok_or_else(|| outside(number))?)
     };
-    let memory = window.targets[number].memory.clone();
-    let elements = Elements { memory, address, count, datatype };
+    let unit = unit_of(&datatype);
+    let elements = Elements { address, count, datatype, unit };
     require(is_inside(window, number, &elements), class::ERR_RMA_RANGE, || outside(number).message)?;
     Ok(Some((number, elements)))
 }
@@ -79,39 +78,30 @@ fn is_inside(window: &Window, number: usize, elements: &Elements) -> bool {
         return false;
     };
     if window.flavor == Flavor::Dynamic {
-        return window.targets[number].has_attached(start, end - start);
+        // What another process has attached only the system knows.
+        let is_known = number == window.comm.rank() || window.comm.link.simulated().is_some();
+        return !is_known || window.targets[number].has_attached(start, end - start);
     }
     let part = window.parts[number];
     start >= part.base && end <= part.base + part.size
 }
 
-/// Where data that come back go.
-type Returned = Rc<RefCell<Buffer>>;
-
-/// Starts an operation, and keeps it until it is complete. `serve` gives the data that come back.
+/// Starts an operation, and keeps it until it is complete; `bytes` bytes go to the target.
 fn start(
     rank: &Rank,
     window: &Window,
     target: usize,
     bytes: usize,
     into: Option<Memory>,
-    serve: impl FnOnce() -> Buffer + 'static,
+    (access, data): (Access, Buffer),
 ) -> Result<Rc<Request>, Fault> {
     super::ensure_locked(rank, window, target)?;
-    let returned: Returned = Rc::new(RefCell::new(Buffer::zeroed(0)));
-    let filled = returned.clone();
-    let serve: Serve = Box::new(move |request| {
-        let data = serve();
-        let bytes = data.len() as u64;
-        filled.replace(data);
-        vec![Reply { request, bytes }]
-    });
-    let asked = window.endpoint()?.reach(target, bytes as u64, serve)?;
+    let reached = window.reach(target, bytes, access, data)?;
     let rank = rank_for_ever(rank);
     let work: Work = Box::pin(async move {
-        asked.await;
+        let returned = reached.data().await?;
         if let Some(memory) = into {
-            memory.store(rank, &returned.borrow())?;
+            memory.store(rank, &returned)?;
         }
         Ok(Completed::EMPTY)
     });
@@ -150,11 +140,7 @@ fn start_put(rank: &Rank, win: Win, origin: Memory, span: Span, wanted: Wanted) 
     let Some((target, there)) = resolve(rank, &window, span)? else { return nothing(rank, wanted) };
     let data = origin.load(rank)?;
     check_fit(data.len(), there.bytes())?;
-    let request = start(rank, &window, target, data.len(), None, move || {
-        // SAFETY: the elements lie in the window, whose memory stays until it is freed.
-        unsafe { there.store(&data) };
-        Buffer::zeroed(0)
-    })?;
+    let request = start(rank, &window, target, data.len(), None, (Access::Store(there), data))?;
     keep(rank, &window, target, request, false, wanted);
     Ok(())
 }
@@ -164,22 +150,28 @@ fn start_get(rank: &Rank, win: Win, origin: Memory, span: Span, wanted: Wanted) 
     let Some((target, there)) = resolve(rank, &window, span)? else { return nothing(rank, wanted) };
     let (datatype, count) = origin.check(rank)?;
     check_fit(there.bytes(), datatype.size * count)?;
-    // SAFETY: the elements lie in the window, whose memory stays until it is freed.
-    let request = start(rank, &window, target, 0, Some(origin), move || unsafe { there.load() })?;
+    let request = start(rank, &window, target, 0, Some(origin), (Access::Load(there), Buffer::zeroed(0)))?;
     keep(rank, &window, target, request, true, wanted);
     Ok(())
 }
 
+/// What operations combine of elements.
+fn unit_of(datatype: &Rc<Datatype>) -> Rc<Datatype> {
+    let basic = |datatype: &Rc<Datatype>| {
+        let basic = datatype.only_basic()?;
+        let (size, one) = (Aint::from(basic.size), Run { offset: 0, basic, count: 1 });
+        Some(Rc::new(Datatype::of_elements(vec![one], (0, size), None)))
+    };
+    datatype.unit().or_else(|| basic(datatype)).unwrap_or_else(|| datatype.clone())
+}
+
 /// Fails where an operation may not be used on windows, or not for elements of a datatype.
-fn check_operation(rank: &Rank, op: Op, datatype: &Datatype, elements: Aint) -> Result<Operation, Fault> {
+fn check_operation(op: Op, datatype: &Rc<Datatype>, elements: Aint) -> Answer {
     require(operation::is_predefined(op), class::ERR_OP, || "an operation of the program's own".to_owned())?;
-    let operation = super::operations::find(rank, op)?;
-    let alike = datatype.predefined.is_some() || datatype.only_basic().is_some() || datatype.size == 0;
+    let unit = unit_of(datatype);
+    let alike = unit.predefined.is_some() || unit.only_basic().is_some() || datatype.size == 0;
     require(alike, class::ERR_TYPE, || "a datatype of different elements".to_owned())?;
-    if elements > 0 {
-        operation.check(datatype)?;
-    }
-    Ok(operation)
+    if elements > 0 && datatype.size > 0 { Operation::Predefined(op).check(&unit) } else { Ok(()) }
 }
 
 /// Combines data with what is at the target; what was there comes back where the program wants it.
@@ -193,7 +185,7 @@ fn start_accumulate(
     wanted: Wanted,
 ) -> Answer {
     let window = find_window(rank, win)?;
-    let operation = check_operation(rank, op, &*rank.datatype(span.datatype)?, span.count)?;
+    check_operation(op, &rank.datatype(span.datatype)?, span.count)?;
     let Some((target, there)) = resolve(rank, &window, span)? else { return nothing(rank, wanted) };
     let data = if op == operation::NO_OP { Buffer::zeroed(0) } else { origin.load(rank)? };
     check_fit(data.len(), there.bytes())?;
@@ -202,19 +194,8 @@ fn start_accumulate(
         check_fit(there.bytes(), datatype.size * count)?;
     }
     let returns_data = result.is_some();
-    let handle = span.datatype;
-    let request = start(rank, &window, target, data.len(), result, move || {
-        // SAFETY: the elements lie in the window, whose memory stays until it is freed.
-        unsafe {
-            let before = if returns_data { there.load() } else { Buffer::zeroed(0) };
-            if op == operation::REPLACE {
-                there.store(&data);
-            } else if op != operation::NO_OP {
-                there.combine(&data, &operation, handle);
-            }
-            before
-        }
-    })?;
+    let access = Access::Combine { elements: there, op, returns_data };
+    let request = start(rank, &window, target, data.len(), result, (access, data))?;
     keep(rank, &window, target, request, returns_data, wanted);
     Ok(())
 }
@@ -255,16 +236,9 @@ pub fn compare_and_swap(
     let load = |address: *const c_void| Memory::of(address, 1, datatype).load(rank);
     let (data, expected) = (load(origin_addr)?, load(compare_addr)?);
     let result = Memory::of(result_addr, 1, datatype);
-    let request = start(rank, &window, target, 2 * data.len(), Some(result), move || {
-        // SAFETY: the element lies in the window, whose memory stays until it is freed.
-        unsafe {
-            let before = there.load();
-            if *before == *expected {
-                there.store(&data);
-            }
-            before
-        }
-    })?;
+    let bytes = 2 * data.len();
+    let both = Buffer::of(&[&*data, &*expected].concat());
+    let request = start(rank, &window, target, bytes, Some(result), (Access::CompareAndSwap(there), both))?;
     keep(rank, &window, target, request, true, None);
     Ok(())
 }

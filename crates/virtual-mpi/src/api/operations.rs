@@ -40,6 +40,9 @@ pub fn reduce_local(
     datatype: Datatype,
     op: Op,
 ) -> Answer {
+    let in_place = [inbuf, inoutbuf.cast_const()].iter().any(|buffer| abi::is_in_place(*buffer));
+    let alike = in_place || (std::ptr::eq(inbuf, inoutbuf) && count > 0);
+    require(!alike, class::ERR_BUFFER, || "the buffers are one, or stand for one".to_owned())?;
     let (operation, kind) = (find(rank, op)?, rank.datatype(datatype)?);
     operation.check(&kind)?;
     require(count >= 0, class::ERR_COUNT, || format!("a count of {count}"))?;

@@ -74,7 +74,12 @@ fn write_with_error(rank: &Rank, completion: &Completion, status: *mut Status) {
             completed.write(status);
             abi::SUCCESS
         }
-        Err(fault) => rank.remember(fault.clone()),
+        Err(fault) => {
+            if let Some((source, tag)) = fault.of {
+                Completed { source, tag, ..Completed::EMPTY }.write(status);
+            }
+            rank.remember(fault.clone())
+        }
     };
     // SAFETY: the program hands in the address of a status.
     unsafe { (*status).error = code };

@@ -8,7 +8,7 @@ use crate::abi::{self, Errhandler, Group as GroupHandle, Info as InfoHandle, Ses
 use crate::communicator::Group;
 use crate::fault::{Answer, Fault, class};
 use crate::info::Info;
-use crate::rank::Rank;
+use crate::rank::{Phase, Rank};
 use crate::session::{PROCESS_SETS, Session};
 
 use super::{at, put, put_text, text};
@@ -18,7 +18,15 @@ pub fn session_init(rank: &Rank, info: InfoHandle, errhandler: Errhandler, sessi
     super::check(rank, errhandler)?;
     info.set(b"thread_level", b"MPI_THREAD_SERIALIZED");
     put(session, rank.sessions.insert(Session { errhandler: Cell::new(errhandler), info }));
+    tell_end(rank);
     Ok(())
+}
+
+/// A program that has used sessions alone may end when it has none.
+fn tell_end(rank: &Rank) {
+    if rank.phase.get() == Phase::Before {
+        rank.endpoint.tell_end(rank.sessions.is_empty());
+    }
 }
 
 fn find(rank: &Rank, session: Handle) -> Result<Rc<Session>, Fault> {
@@ -28,6 +36,7 @@ fn find(rank: &Rank, session: Handle) -> Result<Rc<Session>, Fault> {
 pub fn session_finalize(rank: &Rank, session: *mut Handle) -> Answer {
     find(rank, at(session, 0))?;
     rank.sessions.remove(at(session, 0));
+    tell_end(rank);
     put(session, abi::SESSION_NULL);
     Ok(())
 }
@@ -65,7 +74,7 @@ pub fn session_get_nth_pset(
 
 /// The ranks of a process set.
 fn members(rank: &Rank, name: &[u8]) -> Result<Group, Fault> {
-    match PROCESS_SETS.iter().position(|known| known.as_bytes() == name) {
+    match PROCESS_SETS.iter().position(|known| known.as_bytes().eq_ignore_ascii_case(name)) {
         Some(0) => Ok(rank.comm_world.group.clone()),
         Some(_) => Ok(rank.comm_self.group.clone()),
         None => Err(Fault::new(class::ERR_ARG, format!("no process set {}", String::from_utf8_lossy(name)))),

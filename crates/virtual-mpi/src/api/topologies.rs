@@ -68,15 +68,7 @@ pub(crate) fn topology_neighbors(comm: &Communicator) -> Option<Both> {
                     neighbors.push(rank_at(extents, periodic, &there));
                 }
             }
-            // Along an axis of two that wraps, both neighbours are one rank, and its messages arrive in the order in
-            // which they were sent: what it sent up comes from below.
-            let mut to = neighbors.clone();
-            for pair in to.chunks_exact_mut(2) {
-                if pair[0] == pair[1] {
-                    pair.swap(0, 1);
-                }
-            }
-            Some((neighbors, to))
+            Some((neighbors.clone(), neighbors))
         }
         Some(Topology::Graph { index, edges }) => {
             let rank = comm.rank();
@@ -253,16 +245,22 @@ pub fn dims_create(_rank: &Rank, nnodes: c_int, ndims: c_int, dims: *mut c_int) 
     Ok(())
 }
 
-/// `parts` factors of a number, as near to each other as there are, the largest first.
+/// `parts` factors of a number, the largest first: as near to each other as there are, which is the smallest difference
+/// between the largest and the smallest, and of those the ones whose largest are largest, as MPICH has them.
 fn balanced(number: c_int, parts: usize) -> Vec<c_int> {
-    /// The most even factors of `rest`, none above `limit`: the smallest largest, then the smallest second, and so on.
-    fn search(rest: c_int, parts: usize, limit: c_int) -> Option<Vec<c_int>> {
+    /// Factors of `rest`, none below `least` or above `limit`; the largest that there is first, and so on.
+    fn search(rest: c_int, parts: usize, least: c_int, limit: c_int, divisors: &[c_int]) -> Option<Vec<c_int>> {
         if parts == 1 {
-            return (rest <= limit).then(|| vec![rest]);
+            return (least..=limit).contains(&rest).then(|| vec![rest]);
         }
-        let least = (f64::from(rest).powf(1.0 / parts as f64) - 1e-9).ceil() as c_int;
-        (least.max(1)..=rest.min(limit)).filter(|factor| rest % factor == 0).find_map(|factor| {
-            let mut known = search(rest / factor, parts - 1, factor)?;
+        let mean = f64::from(rest).powf(1.0 / parts as f64);
+        if mean < f64::from(least) - 1e-6 || mean > f64::from(limit) + 1e-6 {
+            return None;
+        }
+        let first = divisors.partition_point(|&divisor| f64::from(divisor) < mean - 1e-6);
+        let last = divisors.partition_point(|&divisor| divisor <= limit);
+        divisors[first..last.max(first)].iter().rev().filter(|&divisor| rest % divisor == 0).find_map(|&factor| {
+            let mut known = search(rest / factor, parts - 1, least, factor, divisors)?;
             known.insert(0, factor);
             Some(known)
         })
@@ -270,7 +268,16 @@ fn balanced(number: c_int, parts: usize) -> Vec<c_int> {
     if parts == 0 {
         return Vec::new();
     }
-    search(number, parts, number).unwrap_or_else(|| vec![number; 1])
+    let mut divisors: Vec<c_int> = (1..=number.isqrt()).filter(|divisor| number % divisor == 0).collect();
+    divisors.extend(divisors.clone().into_iter().rev().map(|divisor| number / divisor));
+    divisors.dedup();
+    let mean = f64::from(number).powf(1.0 / parts as f64);
+    let middle = divisors.partition_point(|&divisor| f64::from(divisor) < mean - 1e-6);
+    let lows = divisors.iter().take_while(|&&divisor| f64::from(divisor) <= mean + 1e-6);
+    let mut ends: Vec<(c_int, c_int)> =
+        lows.flat_map(|&low| divisors[middle..].iter().map(move |&high| (low, high))).collect();
+    ends.sort_by_key(|&(low, high)| (high - low, -low));
+    ends.into_iter().find_map(|(low, high)| search(number, parts, low, high, &divisors)).unwrap_or_default()
 }
 
 pub fn graph_create(

@@ -26,7 +26,6 @@ const WINDOW: u32 = 9;
 
 /// A communicator that is the window's own.
 fn own_comm(rank: &Rank, comm: Comm) -> Result<Communicator, Fault> {
-    rank.ensure_one_process("one-sided communication")?;
     let from = rank.comm(comm)?;
     require(!from.is_inter(), class::ERR_COMM, || "a communicator between two groups".to_owned())?;
     Ok(Communicator::new(&from.link, from.rank(), from.group.clone(), from.derived_context(WINDOW)))
@@ -210,7 +209,7 @@ pub fn win_get_attr(rank: &Rank, win: Win, keyval: c_int, value: *mut c_void, fl
         abi::WIN_CREATE_FLAVOR => (&raw const numbers.2).cast(),
         abi::WIN_MODEL => (&raw const numbers.3).cast(),
         _ => {
-            super::known(rank, keyval)?;
+            super::known(rank, abi::kind::WIN, keyval)?;
             super::get_attribute(&window.attributes, keyval, value, flag);
             return Ok(());
         }

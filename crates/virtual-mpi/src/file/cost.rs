@@ -2,41 +2,64 @@
 
 use std::path::Path;
 
-use weft_comm::files::{Access, FileId, FileSystem};
+use weft_comm::files::{Access, FileId, FileSystem, Files};
 use weft_comm::{Communicator as _, Payload};
 
 use super::Range;
 use crate::fault::Fault;
 use crate::link::Link;
+use crate::processes::codec::FileWork;
 
-/// The file of the machine that stands for a real one; none where the description says nothing of files, and access
-/// takes no time.
+/// The file of the machine that stands for a real one.
 #[derive(Clone, Debug, Default)]
-pub struct Cost {
-    file: Option<(FileSystem, FileId)>,
+pub enum Cost {
+    /// The description says nothing of files: access takes no time.
+    #[default]
+    Nothing,
+    Here(FileSystem, FileId),
+    /// Where the simulator is in another process, it knows the file by a number.
+    Elsewhere(u32),
 }
 
 impl Cost {
     /// Opens the file on the machine.
     pub async fn open(link: &Link, path: &Path) -> Cost {
-        let Some(endpoint) = link.simulated() else { return Cost::default() };
-        let Some(&system) = endpoint.file_systems().first() else { return Cost::default() };
-        let Some(files) = endpoint.files(system) else { return Cost::default() };
+        if let Some(file) = link.new_file() {
+            let cost = Cost::Elsewhere(file);
+            // Where it cannot be opened, access takes no time.
+            let _ = cost.ask(link, || FileWork::Open { path: path.to_owned() }).await;
+            return cost;
+        }
+        let Some(endpoint) = link.simulated() else { return Cost::Nothing };
+        let Some(&system) = endpoint.file_systems().first() else { return Cost::Nothing };
+        let Some(files) = endpoint.files(system) else { return Cost::Nothing };
         let name = path.to_string_lossy();
         let opened = files.open(&name, Access::ReadWrite).await;
-        Cost { file: opened.ok().map(|file| (system, file)) }
+        opened.map_or(Cost::Nothing, |file| Cost::Here(system, file))
     }
 
-    pub async fn close(&self, link: &Link) -> Result<(), Fault> {
-        if let Some((files, file)) = self.files(link) {
-            files.close(file).await?;
+    /// Has the other process do it, where the file is there.
+    async fn ask(&self, link: &Link, work: impl FnOnce() -> FileWork) -> Result<(), Fault> {
+        if let Cost::Elsewhere(file) = *self
+            && let Some(asked) = link.file_work(file, &work())
+        {
+            asked.await?;
         }
         Ok(())
     }
 
+    pub async fn close(&self, link: &Link) -> Result<(), Fault> {
+        if let Some((_, files, file)) = self.files(link) {
+            files.close(file).await?;
+        }
+        self.ask(link, || FileWork::Close).await
+    }
+
     /// Moves data to or from ranges of the file, which has `length` bytes by now.
     pub async fn transfer(&self, link: &Link, ranges: &[Range], length: u64, is_write: bool) -> Result<(), Fault> {
-        let (Some((system, file)), Some((files, _))) = (self.file, self.files(link)) else { return Ok(()) };
+        let Some((system, files, file)) = self.files(link) else {
+            return self.ask(link, || FileWork::Transfer { ranges: ranges.to_vec(), length, is_write }).await;
+        };
         if !is_write {
             link.simulated().inspect(|endpoint| endpoint.declare_file_length(system, file, length));
         }
@@ -53,21 +76,21 @@ impl Cost {
     }
 
     pub async fn preallocate(&self, link: &Link, bytes: u64) -> Result<(), Fault> {
-        if let Some((files, file)) = self.files(link) {
+        if let Some((_, files, file)) = self.files(link) {
             files.preallocate(file, bytes).await?;
         }
-        Ok(())
+        self.ask(link, || FileWork::Preallocate { bytes }).await
     }
 
     pub async fn sync(&self, link: &Link) -> Result<(), Fault> {
-        if let Some((files, file)) = self.files(link) {
+        if let Some((_, files, file)) = self.files(link) {
             files.sync(file).await?;
         }
-        Ok(())
+        self.ask(link, || FileWork::Sync).await
     }
 
-    fn files<'a>(&self, link: &'a Link) -> Option<(&'a dyn weft_comm::files::Files, FileId)> {
-        let (system, file) = self.file?;
-        link.simulated()?.files(system).map(|files| (files, file))
+    fn files<'a>(&self, link: &'a Link) -> Option<(FileSystem, &'a dyn Files, FileId)> {
+        let Cost::Here(system, file) = *self else { return None };
+        link.simulated()?.files(system).map(|files| (system, files, file))
     }
 }

@@ -14,6 +14,7 @@ use crate::abi::{self, Errhandler};
 use crate::communicator::Communicator;
 use crate::fault::{Fault, class};
 use crate::info::Info;
+use crate::processes::codec::Move;
 use crate::request::Request;
 
 pub use cost::Cost;
@@ -48,8 +49,8 @@ pub enum Split {
 /// What all ranks that have opened a file together share.
 #[derive(Debug, Default)]
 pub struct Joint {
-    /// The shared file pointer, in elements of the view.
-    pub position: Cell<u64>,
+    /// The shared file pointer, in elements of the view; where ranks have processes of their own, the hub has it.
+    position: Cell<u64>,
     pub atomic: Cell<bool>,
 }
 
@@ -93,6 +94,21 @@ impl File {
             split: RefCell::default(),
             cost,
         }
+    }
+
+    /// Moves the shared file pointer; where it was, in elements of the view.
+    pub fn move_shared(&self, to: Move) -> u64 {
+        let key = (self.comm.context, self.comm.group.members[0]);
+        let here = || {
+            let position = &self.joint.position;
+            position.replace(to.apply(position.get()))
+        };
+        self.comm.link.move_pointer(key, to).unwrap_or_else(here)
+    }
+
+    /// The shared file pointer, in elements of the view.
+    pub fn shared_position(&self) -> u64 {
+        self.move_shared(Move::By(0))
     }
 
     pub fn may(&self, bits: std::ffi::c_int) -> bool {

@@ -13,7 +13,7 @@ use serde::de::DeserializeOwned;
 use weft_base::Picos;
 use weft_comm::{Buffer, CommError, Payload, Received};
 
-use super::codec::{Answer, Command, Id, Known, Outcome, Reply, Setup};
+use super::codec::{Answer, Command, Id, Known, Move, Outcome, Reply, Setup};
 use super::shared::{self, AREA_BYTES, Slot};
 
 /// The variables by which a rank's process finds its hub.
@@ -224,6 +224,14 @@ impl Connection {
 
     pub fn cancel(&self, id: Id) -> bool {
         self.ask_queued(&Command::Cancel { id }).answer == Answer::Cancelled(true)
+    }
+
+    /// Moves a shared file pointer; where it was.
+    pub fn move_pointer(&self, file: (u32, u32), to: Move) -> u64 {
+        match self.ask_queued(&Command::MovePointer { file, to }).answer {
+            Answer::Position(position) => position,
+            _ => self.lost("no position was answered"),
+        }
     }
 
     pub fn end_look(&self) -> Option<Picos> {

@@ -1,8 +1,12 @@
 //! What a rank's process and the hub say to each other.
 
+use std::path::PathBuf;
+
 use serde::{Deserialize, Serialize};
 use weft_base::Operation;
 use weft_comm::{CollectiveKind, CommError, Failure, Source, Status, Tag, TagSelector, Work};
+
+use crate::file::Range;
 
 /// A request of a rank: numbered by its process.
 pub type Id = u32;
@@ -147,6 +151,18 @@ pub enum Command {
         message: Id,
         pattern: Pattern,
     },
+    /// What is asked of a window of rank `to` is in the bytes before and those that follow, and then the data that it takes.
+    Reach {
+        id: Id,
+        to: u32,
+        bytes: u32,
+    },
+    /// Something with a file of the machine: a [`FileWork`] follows.
+    File {
+        id: Id,
+        file: Id,
+        bytes: u32,
+    },
     /// Goes on when the request is complete, which tells nothing.
     Finish {
         id: Id,
@@ -166,6 +182,10 @@ pub enum Command {
     },
     LeaveCollective,
     BeginLook,
+    /// Whether the process may end without [`Command::Leave`].
+    MayEnd {
+        may_end: bool,
+    },
     /// The rank communicates no more.
     Leave,
     /// Answered by [`Answer::Next`].
@@ -187,6 +207,11 @@ pub enum Command {
     ContextOf {
         key: (u32, u32, u32),
     },
+    /// Answered by [`Answer::Position`]: where the shared pointer of a file was.
+    MovePointer {
+        file: (u32, u32),
+        to: Move,
+    },
     /// Answered by [`Answer::Done`].
     Sync,
     /// Answered by [`Answer::Chunk`]: more of the message of a request.
@@ -199,6 +224,37 @@ pub enum Command {
         code: i32,
         bytes: u32,
     },
+}
+
+/// What is done with a file of the machine, which takes its time; the bytes themselves are in files here.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum FileWork {
+    Open { path: PathBuf },
+    Close,
+    Transfer { ranges: Vec<Range>, length: u64, is_write: bool },
+    Preallocate { bytes: u64 },
+    Sync,
+}
+
+/// How a shared file pointer moves, in elements of the view.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Move {
+    Set(u64),
+    /// 0: it is only looked at.
+    By(u64),
+    /// Not back.
+    AtLeast(u64),
+}
+
+impl Move {
+    /// Where a pointer is then.
+    pub fn apply(self, position: u64) -> u64 {
+        match self {
+            Move::Set(to) => to,
+            Move::By(elements) => position + elements,
+            Move::AtLeast(least) => position.max(least),
+        }
+    }
 }
 
 /// What a request came to.
@@ -307,6 +363,7 @@ pub enum Answer {
     Context(u32),
     Cancelled(bool),
     Next(Option<u64>),
+    Position(u64),
     /// So many bytes follow.
     Chunk(u32),
 }
@@ -322,6 +379,8 @@ pub struct Setup {
     pub longest: u64,
     /// What a look at a request costs that finds nothing, in picoseconds.
     pub look: u64,
+    /// The machine has a file system.
+    pub has_files: bool,
     /// Process number of the hub.
     pub hub: i32,
 }

@@ -6,7 +6,7 @@ use std::rc::Rc;
 
 use serde::{Deserialize, Serialize};
 use weft_base::Interrupt;
-use weft_comm::RunError;
+use weft_comm::{Communicator as _, RunError};
 use weft_machine::Machine;
 use weft_sim::{Options, Outcome, Placement, SimComm, run_with};
 
@@ -66,7 +66,7 @@ pub unsafe extern "C" fn weft_serve(request: *const c_char, report: extern "C" f
 }
 
 fn failed(error: String) -> Report {
-    Report { error: Some(error), code: 2, ..Report::default() }
+    Report { error: Some(error), code: 1, ..Report::default() }
 }
 
 fn run(request: &Request) -> Result<Report, Report> {
@@ -105,24 +105,33 @@ fn start(request: &Request, machine: &Machine) -> Result<Rc<Run>, Report> {
         slot.begin();
         let child = Child::start(&request.program, rank, &memory, &request.library)
             .map_err(|error| unable(&format!("rank {rank} of {} cannot be started", request.program[0]), &error))?;
-        processes.push(Rc::new(RefCell::new(Process { slot: Rc::new(slot), child, call: String::new(), left: false })));
+        processes.push(Rc::new(RefCell::new(Process {
+            slot: Rc::new(slot),
+            child,
+            call: String::new(),
+            may_end: false,
+            left: false,
+        })));
     }
     // The ranks open the memory by this process's descriptor: it stays open as long as the run.
     let _ = std::os::fd::IntoRawFd::into_raw_fd(memory);
-    Ok(Rc::new(Run { processes, aborted: RefCell::default() }))
+    Ok(Rc::new(Run::new(processes)))
 }
 
 /// What ranks are told; from a run of nobody, which knows the machine's costs.
 fn setup(request: &Request, machine: &Machine) -> Result<Setup, RunError> {
-    let learn = |endpoint: SimComm| async move { Ok((endpoint.longest_message(), endpoint.look_time().0)) };
+    let learn = |endpoint: SimComm| async move {
+        Ok((endpoint.longest_message(), endpoint.look_time().0, !endpoint.file_systems().is_empty()))
+    };
     let learned = run_with(machine, &Placement::identity(1), learn, &Options::default())?;
-    let (longest, look) = learned.outputs[0];
+    let (longest, look, has_files) = learned.outputs[0];
     Ok(Setup {
         ranks: request.ranks,
         machine: machine.name.clone(),
         compute: request.compute,
         longest,
         look,
+        has_files,
         hub: std::process::id() as i32,
     })
 }

@@ -7,13 +7,22 @@ use std::rc::Rc;
 use std::task::{Context, Poll};
 
 use rustc_hash::FxHashMap;
+use serde::de::DeserializeOwned;
 use weft_base::Picos;
 use weft_comm::{Buffer, CommError, Communicator as _, Payload, Received};
 use weft_sim::{SimComm, SimReceive, SimSend};
 
 use super::children::{self, Child, End};
-use super::codec::{Answer, Command, Id, Known, Outcome, Pattern, Reply, WireFailure, kind_of};
+use super::codec::{
+    Answer, Command, FileWork, Id, Known, Move, Outcome, Pattern, Reply, WireFailure, WireTag, kind_of,
+};
 use super::shared::{AREA_BYTES, Slot};
+use crate::access::{self, Asked};
+use crate::fault::Fault;
+use crate::file::Cost;
+use crate::link::Link;
+use crate::memory::OtherProcess;
+use crate::window::Target;
 
 /// Of an answer, bytes that are kept for what stands before messages.
 const ANSWER_BYTES: usize = 16 << 10;
@@ -25,6 +34,8 @@ pub struct Process {
     pub child: Child,
     /// The call of MPI that it is in.
     pub call: String,
+    /// It may end as it is.
+    pub may_end: bool,
     /// It communicates no more.
     pub left: bool,
 }
@@ -39,13 +50,39 @@ pub struct Aborted {
 pub struct Run {
     pub processes: Vec<Rc<RefCell<Process>>>,
     pub aborted: RefCell<Option<Aborted>>,
+    /// Of windows, by the contexts of their communicators and the numbers of ranks.
+    targets: RefCell<FxHashMap<(u32, u32), Rc<Target>>>,
+    /// Shared pointers of files, by the contexts of their communicators and their first ranks.
+    pointers: RefCell<FxHashMap<(u32, u32), u64>>,
+}
+
+impl Run {
+    pub fn new(processes: Vec<Rc<RefCell<Process>>>) -> Run {
+        Run { processes, aborted: RefCell::default(), targets: RefCell::default(), pointers: RefCell::default() }
+    }
+
+    /// What others reach of a rank in a window.
+    fn target(&self, window: u32, rank: u32) -> Rc<Target> {
+        let make = || {
+            let process = self.processes[rank as usize].borrow().slot.process().unwrap_or(0);
+            Rc::new(Target::new(Rc::new(OtherProcess(process as libc::pid_t))))
+        };
+        self.targets.borrow_mut().entry((window, rank)).or_insert_with(make).clone()
+    }
+
+    /// Moves a shared pointer; where it was.
+    fn move_pointer(&self, file: (u32, u32), to: Move) -> u64 {
+        let mut pointers = self.pointers.borrow_mut();
+        let position = pointers.entry(file).or_default();
+        std::mem::replace(position, to.apply(*position))
+    }
 }
 
 /// A request of the rank.
 enum Request {
     Send(SimSend),
     Receive(SimReceive),
-    Work(Pin<Box<dyn Future<Output = Outcome>>>),
+    Work(Pin<Box<dyn Future<Output = (Outcome, Option<Buffer>)>>>),
 }
 
 /// What the rank's process and the hub are about.
@@ -74,6 +111,8 @@ pub struct Served {
     staged: Vec<u8>,
     /// Messages that the process fetches in parts.
     fetched: FxHashMap<Id, Buffer>,
+    /// Files of the machine that are open.
+    files: Rc<RefCell<FxHashMap<Id, Cost>>>,
 }
 
 /// What a command comes to.
@@ -100,6 +139,7 @@ impl Served {
             taken: Rc::default(),
             staged: Vec::new(),
             fetched: FxHashMap::default(),
+            files: Rc::default(),
         }
     }
 
@@ -158,7 +198,7 @@ impl Served {
             return None;
         }
         let came = slot.process().is_some();
-        if !came && end == End::Exited(0) {
+        if (!came || process.may_end) && end == End::Exited(0) {
             process.left = true;
             return Some(Ok(()));
         }
@@ -179,7 +219,7 @@ impl Served {
         let start = commands.len() - rest.len();
         let follow = match command {
             Command::Call { bytes } | Command::Data { bytes } | Command::Send { bytes, .. } => bytes as usize,
-            Command::Abort { bytes, .. } => bytes as usize,
+            Command::Reach { bytes, .. } | Command::File { bytes, .. } | Command::Abort { bytes, .. } => bytes as usize,
             _ => 0,
         };
         let data = rest.get(..follow).ok_or_else(|| CommError::program(self.number(), "a command is cut"))?;
@@ -223,12 +263,21 @@ impl Served {
                 let taken = self.taken.clone();
                 self.start(id, take(endpoint, pattern, message, taken, false));
             }
+            Command::Reach { id, to, .. } => {
+                let message = self.message(data);
+                self.reach(id, to, &message)?;
+            }
+            Command::File { id, file, .. } => {
+                let message = self.message(data);
+                self.file(id, file, &message)?;
+            }
             Command::Finish { id } => return Ok(Done::Wait(id)),
             Command::Drop { id } => self.drop_request(id),
             Command::AdvanceTo { time } => endpoint.advance_to(Picos(time)),
             Command::WakeAt { time } => endpoint.wake_at(Picos(time)),
             Command::EnterCollective { kind, sequence } => endpoint.enter_numbered(kind_of(kind), sequence),
             Command::LeaveCollective => endpoint.leave_collective(),
+            Command::MayEnd { may_end } => self.process.borrow_mut().may_end = may_end,
             Command::BeginLook => endpoint.begin_look(),
             Command::Leave => {
                 self.process.borrow_mut().left = true;
@@ -253,6 +302,7 @@ impl Served {
             Command::Cancel { id } => Done::Answer(Answer::Cancelled(self.cancel(id))),
             Command::NewContext => Done::Answer(Answer::Context(self.endpoint.new_context())),
             Command::ContextOf { key } => Done::Answer(Answer::Context(self.endpoint.context_of(key))),
+            Command::MovePointer { file, to } => Done::Answer(Answer::Position(self.run.move_pointer(file, to))),
             Command::Sync => Done::Answer(Answer::Done),
             Command::Fetch { id, offset } => {
                 self.answer_part(id, offset as usize);
@@ -277,7 +327,64 @@ impl Served {
     }
 
     fn start(&mut self, id: Id, work: impl Future<Output = Outcome> + 'static) {
+        self.start_with_data(id, async move { (work.await, None) });
+    }
+
+    fn start_with_data(&mut self, id: Id, work: impl Future<Output = (Outcome, Option<Buffer>)> + 'static) {
         self.requests.insert(id, Request::Work(Box::pin(work)));
+    }
+
+    /// Reaches a window of another rank for what a message asks.
+    fn reach(&mut self, id: Id, to: u32, message: &Buffer) -> Result<(), CommError> {
+        let (asked, data): (Asked, _) = self.described(message)?;
+        let target = self.run.target(asked.window, to);
+        let (serve, returned) = access::server(target, asked.access, Buffer::of(data));
+        let reply = self.endpoint.reach(to as usize, asked.network, serve)?;
+        let number = self.number();
+        self.start_with_data(id, async move {
+            reply.await;
+            match returned.replace(Ok(Buffer::zeroed(0))) {
+                Ok(data) => {
+                    let known = Known { source: to, tag: WireTag::User(0), bytes: data.len() as u64 };
+                    (Outcome::Message { known: Some(known), phantom: false, here: 0 }, Some(data))
+                }
+                Err(fault) => (failed(number, &fault), None),
+            }
+        });
+        Ok(())
+    }
+
+    /// Something with a file of the machine.
+    fn file(&mut self, id: Id, file: Id, message: &Buffer) -> Result<(), CommError> {
+        let (work, _): (FileWork, _) = self.described(message)?;
+        let (files, link, number) = (self.files.clone(), Link::Simulated(self.endpoint.clone()), self.number());
+        self.start(id, async move {
+            let cost = files.borrow().get(&file).cloned().unwrap_or_default();
+            let done = match work {
+                FileWork::Open { path } => {
+                    let cost = Cost::open(&link, &path).await;
+                    files.borrow_mut().insert(file, cost);
+                    Ok(())
+                }
+                FileWork::Close => {
+                    files.borrow_mut().remove(&file);
+                    cost.close(&link).await
+                }
+                FileWork::Transfer { ranges, length, is_write } => {
+                    cost.transfer(&link, &ranges, length, is_write).await
+                }
+                FileWork::Preallocate { bytes } => cost.preallocate(&link, bytes).await,
+                FileWork::Sync => cost.sync(&link).await,
+            };
+            done.map_or_else(|fault| failed(number, &fault), |()| Outcome::Done)
+        });
+        Ok(())
+    }
+
+    /// What a message describes, and what follows it.
+    fn described<'a, T: DeserializeOwned>(&self, message: &'a [u8]) -> Result<(T, &'a [u8]), CommError> {
+        let unreadable = |error: postcard::Error| CommError::program(self.number(), format!("a command: {error}"));
+        postcard::take_from_bytes(message).map_err(unreadable)
     }
 
     fn drop_request(&mut self, id: Id) {
@@ -317,7 +424,7 @@ impl Served {
             Request::Receive(receive) => {
                 Pin::new(receive).poll(context).map(|received| received.map_or_else(|error| failed(&error), outcome_of))
             }
-            Request::Work(work) => work.as_mut().poll(context).map(|outcome| (outcome, None)),
+            Request::Work(work) => work.as_mut().poll(context),
         };
         let Poll::Ready(outcome) = polled else { return None };
         self.requests.remove(&id);
@@ -393,6 +500,11 @@ fn outcome_of(received: Received) -> (Outcome, Option<Buffer>) {
         Payload::Data(data) => (Outcome::Message { known, phantom: false, here: 0 }, Some(data)),
         Payload::Phantom(_) => (Outcome::Message { known, phantom: true, here: 0 }, None),
     }
+}
+
+/// A call that failed.
+fn failed(number: usize, fault: &Fault) -> Outcome {
+    Outcome::Failed(WireFailure::Other { rank: number as u32, message: fault.message.clone() })
 }
 
 /// What a probe came to.
