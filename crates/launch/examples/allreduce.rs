@@ -5,8 +5,9 @@
 use std::sync::Arc;
 use std::time::Instant;
 
+use weft_base::Interrupt;
 use weft_collectives::execute::Timed;
-use weft_collectives::{Collective, Fabric, Method, Request, compile, verify};
+use weft_collectives::{Collective, Fabric, Method, Request, verify};
 use weft_comm::collective::{Algorithm, Choice, Element, Operator, allreduce};
 use weft_comm::{CommError, Communicator, Payload, Program, Reduction};
 use weft_machine::{Machine, Topology};
@@ -59,17 +60,19 @@ fn main() {
     let start = Instant::now();
     let method = Method::Auto;
     let request = Request { collective: Collective::Allreduce, bytes, element_bytes: 4, root: 0, method };
-    let schedule = compile(&fabric, &request).expect("a schedule");
+    let (schedule, considered) =
+        weft_launch::compile_collective(&machine, &fabric, &request, &Interrupt::NEVER).expect("a schedule");
     let compiling = start.elapsed().as_secs_f64();
     verify(&schedule).expect("a schedule that is right");
     let (predicted, bound, efficiency) = (schedule.seconds(), schedule.bound_seconds(), schedule.efficiency());
-    let merged = schedule.stages.iter().all(|stage| stage.merged);
-    let chunks = schedule.stages[0].chunks;
+    let chunks = schedule.stages.first().map_or(1, |stage| stage.chunks);
+    let (form, messages) = (schedule.form().to_owned(), schedule.messages());
+    let considered: Vec<_> = considered.iter().map(|other| (&other.form, other.predicted, other.simulated)).collect();
     let compiled = simulated(&machine, &Compiled(Timed::new(Arc::new(schedule), true, 1).expect("a program")));
     let baseline = |algorithm| simulated(&machine, &Baseline { bytes: bytes as usize, algorithm });
     let line = serde_json::json!({
         "ranks": machine.nodes(), "compiling": compiling, "predicted": predicted, "bound": bound, "efficiency": efficiency,
-        "merged": merged, "chunks": chunks, "weft": compiled, "ring": baseline(Algorithm::Ring),
+        "form": form, "messages": messages, "considered": considered, "chunks": chunks, "weft": compiled, "ring": baseline(Algorithm::Ring),
         "recursive-doubling": baseline(Algorithm::RecursiveDoubling), "rabenseifner": baseline(Algorithm::Rabenseifner),
     });
     println!("{line}");
