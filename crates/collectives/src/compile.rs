@@ -80,7 +80,7 @@ pub fn compile(fabric: &Fabric, request: &Request) -> Result<Schedule, Collectiv
 }
 
 /// Exchanges that are given beside trees, at most.
-const MAX_EXCHANGES: usize = 5;
+const MAX_EXCHANGES: usize = 8;
 
 /// The schedules that the method allows, the fastest by the model first: the best trees of each kind, and exchanges. Who
 /// knows more of the network than its links, as a simulator does, chooses among them.

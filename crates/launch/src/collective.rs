@@ -104,6 +104,26 @@ pub fn compile_collective(
     Ok((Arc::unwrap_or_clone(chosen), considered))
 }
 
+/// Compiles a collective for a graph, of which the model of its links is all that is known.
+///
+/// # Errors
+/// As [`weft_collectives::compile`].
+pub fn compile_collective_of_graph(
+    fabric: &Fabric,
+    request: &Request,
+    interrupt: &Interrupt,
+) -> Result<(Schedule, Vec<Considered>), LaunchError> {
+    let schedules = alternatives(fabric, request, interrupt).map_err(usage)?;
+    let considered = |schedule: &Schedule| Considered {
+        form: schedule.form().to_owned(),
+        predicted: schedule.seconds(),
+        simulated: None,
+    };
+    let considered = schedules.iter().map(considered).collect();
+    let first = schedules.into_iter().next().expect("there is a schedule where none is an error");
+    Ok((first, considered))
+}
+
 /// Seconds in virtual time of a schedule for this machine.
 fn executed(
     machine: &Machine,

@@ -32,9 +32,11 @@ class Collective:
     Attributes
     ----------
     schedule
-        Trees, ranges of bytes and certificates, which have been verified.
+        Trees or rounds of messages, ranges of bytes and certificates, which have been verified.
     described
         The machine that it was compiled for; None for a graph.
+    considered
+        Form, predicted seconds, and seconds in virtual time where that was looked at, of all that was chosen from.
 
     Examples
     --------
@@ -47,6 +49,7 @@ class Collective:
 
     schedule: CollectiveSchedule
     described: Machine | None = None
+    considered: tuple[tuple[str, float, float | None], ...] = ()
 
     def predict(self) -> float:
         """Seconds by the model of latency, message overhead and bandwidth of the links.
@@ -118,6 +121,18 @@ class Collective:
             )
         return collective_execution.execute(self.schedule, comm, array, operator)
 
+    def export(self, shape: str = "msccl", path: str | os.PathLike[str] | None = None, *, force: bool = False) -> str:
+        """The collective for other runtimes; see :func:`weft.conset.exporting.export_collective`.
+
+        Examples
+        --------
+        >>> compile("allreduce", on="hgx-h100", bytes="1M").export("msccl").split()[0]
+        '<algo'
+        """
+        from weft.conset import exporting
+
+        return exporting.export_collective(self.schedule, shape, path, force)
+
     def write(self, path: str | os.PathLike[str], *, force: bool = False) -> None:
         """Write the schedule as JSON, whole or not at all.
 
@@ -177,7 +192,8 @@ def compile(
         Bytes of an element; none is divided.
     method
         `throughput`: trees at the certified optimum, for long buffers. `latency`: few messages, each with all that goes
-        from one rank to another. `auto`: whatever is predicted to take least.
+        from one rank to another. `auto`: whatever takes least; on a machine what is predicted to be fast is executed in
+        virtual time, of a graph the prediction decides.
 
     Raises
     ------
@@ -196,9 +212,11 @@ def compile(
     length = bytes if isinstance(bytes, int) else units.parse_length(bytes, "bytes")
     if length < 0 or root < 0 or element_bytes < 0:
         raise UsageError(f"bytes {length}, root {root}, element bytes {element_bytes}: expected numbers of at least 0")
-    schedule = _core.compile_collective(network, collective, length, element_bytes, root, method)
+    schedule, considered = _core.compile_collective(
+        network, collective, length, element_bytes, root, method, described
+    )  # fmt: skip
     schedule.verify()
-    return Collective(schedule, described)
+    return Collective(schedule, described, tuple(considered))
 
 
 def fabric(on: str | os.PathLike[str] | Machine) -> tuple[Fabric, Machine | None]:
