@@ -359,7 +359,9 @@ class Fabric:
         """How many ranks it has."""
 
 class CollectiveSchedule:
-    """A collective compiled to trees, each with a range of bytes, or to rounds of messages; :func:`weft.conset.compile` makes them.
+    """A collective compiled to trees, each with a range of bytes, or to rounds of messages.
+
+    :func:`weft.conset.compile` makes them.
 
     >>> schedule = weft.conset.compile("allgather", on="hgx-h100", bytes="1M").schedule
     >>> schedule.ranks, schedule.bytes, schedule.efficiency
@@ -471,9 +473,9 @@ def compile_collective(
     """Compiles a collective of `bytes` bytes for a network. `method` is `auto` for what is fastest, `throughput`, or
     `latency`.
 
-    With the `machine` that the network is of, what is predicted to be fast is executed in virtual time, and the fastest is
-    taken; otherwise predictions decide. Beside the schedule: what was considered, as form, predicted seconds, and seconds
-    in virtual time where that was looked at. Raises UsageError, RunError.
+    With the `machine` that the network is of, what is predicted to be fast is executed in virtual time, and the fastest
+    is taken; otherwise predictions decide. Beside the schedule: what was considered, as form, predicted seconds, and
+    seconds in virtual time where that was looked at. Raises UsageError, RunError.
 
     >>> from weft._core import Fabric, compile_collective
     >>> compile_collective(Fabric.of_machine(weft.machine("hgx-h100")), "allreduce", 1 << 20)[0]

@@ -156,6 +156,23 @@ def is_one(path: Path) -> bool:
     return collectives.is_one(path)
 
 
+def show(path: Path, shown: str, output: Path | None) -> None:
+    """Print the rounds or trees of a compiled collective.
+
+    Raises
+    ------
+    UsageError
+        For one that breaks a rule, and where a drawing is asked for.
+    """
+    from weft._core import UsageError
+    from weft.conset import collective_drawing, collectives
+    from weft.inputs import path_shown
+
+    if shown == "svg" or output is not None:
+        raise UsageError(f"{path_shown(path)} has a collective, which is shown as text: leave out --format svg and -o")
+    typer.echo(collective_drawing.text(collectives.read(path)), nl=False)
+
+
 def verify(path: Path, pattern: str | None) -> None:
     """Verify the file of a compiled collective; with `pattern`, also that it is that collective.
 

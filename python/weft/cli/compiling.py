@@ -35,6 +35,7 @@ weft compile --patterns  # the named patterns
 _SHOW_EXAMPLES = """
 weft show schedule.json  # verify it and draw it into schedule.html
 weft show schedule.json --format text  # a line a phase, and its lower bounds
+weft show allreduce.json  # of a collective: its rounds, or the trees of a root
 weft show schedule.json --format svg --phase 0 -o phase.svg  # one phase on the topology
 """
 
@@ -374,7 +375,8 @@ def show(
 ) -> None:
     """Draw a schedule: its phases on the topology, what links carry, when each processor is busy.
 
-    The schedule is verified first: a file that was edited or breaks a rule is refused with the reason.
+    The schedule is verified first: a file that was edited or breaks a rule is refused with the reason. Of a compiled
+    collective its rounds or trees are printed.
     """
     import json
 
@@ -382,6 +384,9 @@ def show(
     from weft._core import UsageError
     from weft.conset import compiling, drawing, schedule_page
 
+    if collectives.is_one(schedule):
+        collectives.show(schedule, shown.value, output)
+        return
     suffix = f".{shown.value}"
     target = output or schedule.with_suffix(suffix)
     if shown is not Shown.TEXT:

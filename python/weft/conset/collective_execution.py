@@ -59,7 +59,7 @@ def _round(comm: Any, rank: int, each: Round, tag: int, buffer: npt.NDArray[Any]
     receives: list[tuple[Message, npt.NDArray[Any]]] = []
     requests = []
     for message in (message for message in mine if message.receiver == rank):
-        into = np.empty(message.count, buffer.dtype)
+        into = np.empty(message.elements, buffer.dtype)
         receives.append((message, into))
         requests.append(comm.Irecv(into, source=message.sender, tag=tag))
     sends = [(message, _content(buffer, message.ranges)) for message in mine if message.sender == rank]

@@ -186,7 +186,7 @@ def _gpus(schedule: CollectiveSchedule, all_rounds: list[Round], chunk: int) -> 
             (message.sender, message.receiver, at, length)
             for message in each.messages
             for where in message.ranges
-            for at, length in _pieces(where.first // chunk, where.count // chunk)
+            for at, length in _pieces(where.first // chunk, where.length // chunk)
         ]
         for sender, receiver, at, length in parts:
             gpus[sender].add(("s", receiver), "s", (work, at), (work, at), length)
@@ -196,7 +196,7 @@ def _gpus(schedule: CollectiveSchedule, all_rounds: list[Round], chunk: int) -> 
         for gpu in gpus:
             gpu.sent.clear()
     for rank, gpu in enumerate(gpus if is_scatter else []):
-        for at, length in _pieces(0, shards[rank].count):
+        for at, length in _pieces(0, shards[rank].length):
             gpu.add(("cpy", -1), "cpy", (work, shards[rank].first + at), ("o", at), length)
     return gpus
 
@@ -242,11 +242,11 @@ def _write(element: ElementTree.Element, rank: int, ranks: int, channels: int, g
         channel = 0 if block.kind == "cpy" else (distance - 1) % channels
         send, receive = (str(block.peer if block.kind == direction else -1) for direction in "sr")
         into = ElementTree.SubElement(element, "tb", id=str(number), send=send, recv=receive, chan=str(channel))
-        for index, (step, wait) in enumerate(rows):
+        for index, (row, wait) in enumerate(rows):
             other, last = (-1, -1) if wait is None else (wait[0], at[wait[0]][wait[1]])
-            source, target, count = (step.source, step.target, step.count) if step else (("i", -1), ("o", -1), 0)
+            source, target, count = (row.source, row.target, row.count) if row else (("i", -1), ("o", -1), 0)
             ElementTree.SubElement(
-                into, "step", s=str(index), type=step.kind if step else "nop", srcbuf=source[0], srcoff=str(source[1]),
+                into, "step", s=str(index), type=row.kind if row else "nop", srcbuf=source[0], srcoff=str(source[1]),
                 dstbuf=target[0], dstoff=str(target[1]), cnt=str(count), depid=str(other), deps=str(last),
                 hasdep=str(int((number, index) in awaited)),
             )  # fmt: skip

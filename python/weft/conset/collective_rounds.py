@@ -20,7 +20,7 @@ class Range(NamedTuple):
     """Elements of the whole buffer."""
 
     first: int
-    count: int
+    length: int
 
 
 class Message(NamedTuple):
@@ -31,9 +31,9 @@ class Message(NamedTuple):
     ranges: tuple[Range, ...]
 
     @property
-    def count(self) -> int:
+    def elements(self) -> int:
         """Elements of all ranges."""
-        return sum(where.count for where in self.ranges)
+        return sum(where.length for where in self.ranges)
 
 
 @dataclass
@@ -72,7 +72,7 @@ def shard(schedule: CollectiveSchedule, rank: int) -> Range:
     --------
     >>> from weft.conset import collectives
     >>> shard(collectives.compile("allgather", "hgx-h100", 4 * 9).schedule, 1)
-    Range(first=2, count=1)
+    Range(first=2, length=1)
     """
     each, more = divmod(schedule.bytes // schedule.element_bytes, schedule.ranks)
     return Range(rank * each + min(rank, more), each + (rank < more))
@@ -99,7 +99,7 @@ def _pipelined(stage: dict[str, Any], size: int) -> list[Round]:
             depth[receiver] = max(depth[receiver], depth[sender] + 1)
             for chunk in range(chunks):
                 piece = Range(cuts[chunk], cuts[chunk + 1] - cuts[chunk])
-                if piece.count:
+                if piece.length:
                     found[depth[sender] + chunk].append(Message(sender, receiver, (piece,)))
     return [Round(stage["operation"] == "reduce", found[number]) for number in sorted(found)]
 
