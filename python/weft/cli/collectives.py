@@ -83,10 +83,10 @@ def compile(
             collective, on, length or "", nodes=group, root=root, element_bytes=element, method=method
         )
 
-    found = compiled(method)
-    schedule = found.schedule
+    chosen = compiled(method)
+    schedule = chosen.schedule
     _summary(schedule)
-    _considered(found)
+    _considered(chosen)
     if method == "auto" and schedule.form != "trees" and schedule.efficiency < _NEAR:
         others = compiled("throughput").schedule
         typer.echo(
@@ -127,15 +127,15 @@ def _summary(schedule: CollectiveSchedule) -> None:
         typer.echo(f"    limited by        {_cut(schedule.exchange_cut)}, in any form")
 
 
-def _considered(found: Collective) -> None:
+def _considered(chosen: Collective) -> None:
     """What was chosen from, the fastest first: by virtual time, or by the model where that was not looked at."""
     from weft import units
 
-    if len(found.considered) < 2:
+    if len(chosen.considered) < 2:
         return
     typer.echo("  considered          in virtual time   predicted")
     seen: set[tuple[str, float | None]] = set()
-    for form, predicted, simulated in sorted(found.considered, key=lambda one: (one[2] is None, one[2] or one[1])):
+    for form, predicted, simulated in sorted(chosen.considered, key=lambda one: (one[2] is None, one[2] or one[1])):
         if (form, simulated) in seen:
             continue
         seen.add((form, simulated))

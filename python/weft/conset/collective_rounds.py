@@ -90,7 +90,7 @@ def _exchanged(exchange: dict[str, Any], size: int) -> Iterator[Round]:
 def _pipelined(stage: dict[str, Any], size: int) -> list[Round]:
     """Every piece of a tree is passed on in the round after that in which it came."""
     chunks = stage["chunks"]
-    found: dict[int, list[Message]] = defaultdict(list)
+    of_round: dict[int, list[Message]] = defaultdict(list)
     for tree in stage["trees"]:
         first, count = tree["start"] // size, tree["bytes"] // size
         cuts = [first + count * chunk // chunks for chunk in range(chunks + 1)]
@@ -100,8 +100,8 @@ def _pipelined(stage: dict[str, Any], size: int) -> list[Round]:
             for chunk in range(chunks):
                 piece = Range(cuts[chunk], cuts[chunk + 1] - cuts[chunk])
                 if piece.length:
-                    found[depth[sender] + chunk].append(Message(sender, receiver, (piece,)))
-    return [Round(stage["operation"] == "reduce", found[number]) for number in sorted(found)]
+                    of_round[depth[sender] + chunk].append(Message(sender, receiver, (piece,)))
+    return [Round(stage["operation"] == "reduce", of_round[number]) for number in sorted(of_round)]
 
 
 def _merged(stage: dict[str, Any], size: int) -> list[Round]:

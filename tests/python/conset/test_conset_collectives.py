@@ -65,7 +65,8 @@ def test_short_buffers_take_few_messages() -> None:
 
 def test_the_command_line_writes_and_verifies(ring: Path, tmp_path: Path) -> None:
     output = tmp_path / "allreduce.json"
-    done = _weft("compile", "allreduce", "--on", str(ring), "--bytes", "1M", "-o", str(output))
+    words = ["compile", "allreduce", "--on", str(ring), "--bytes", "1M", "-o", str(output)]
+    done = _weft(*words, "--method", "throughput")
     assert done.returncode == 0, done.stderr
     assert "certified; 100.00% of it is reached" in done.stdout
     done = _weft("verify", str(output), "--pattern", "allreduce")
@@ -77,6 +78,37 @@ def test_the_command_line_writes_and_verifies(ring: Path, tmp_path: Path) -> Non
     done = _weft("verify", str(output))
     assert done.returncode == 2
     assert "refused: stage 0: tree 0: the root's sum is of" in done.stderr
+
+
+def test_an_exchange_is_written_verified_and_shown(ring: Path, tmp_path: Path) -> None:
+    output = tmp_path / "allreduce.json"
+    done = _weft("compile", "allreduce", "--on", str(ring), "--bytes", "1K", "-o", str(output))
+    assert done.returncode == 0, done.stderr
+    assert "rounds" in done.stdout
+    assert "considered" in done.stdout
+    done = _weft("verify", str(output), "--pattern", "allreduce")
+    assert done.returncode == 0
+    assert "rounds" in done.stdout
+    done = _weft("show", str(output))
+    assert done.returncode == 0
+    assert "round  what    messages" in done.stdout
+    assert "leave out --format svg" in _weft("show", str(output), "--format", "svg").stderr
+    content = json.loads(output.read_text())
+    content["exchange"]["rounds"].pop()
+    output.write_text(json.dumps(content, separators=(",", ":")))
+    done = _weft("verify", str(output))
+    assert done.returncode == 2
+    assert "has not what it should have in the end" in done.stderr.replace("\n", " ")
+
+
+@pytest.mark.parametrize("length", ["2K", "64K", "4M"])
+def test_what_is_chosen_is_fastest_in_virtual_time(length: str) -> None:
+    chosen = weft.conset.compile("allreduce", on="rail-h100", bytes=length, nodes=range(24))
+    times = [simulated for _, _, simulated in chosen.considered if simulated is not None]
+    assert len(times) >= 3
+    assert chosen.simulate() == min(times)
+    assert chosen.schedule.form in {form for form, _, _ in chosen.considered}
+    assert chosen.simulate(data=True) == pytest.approx(chosen.simulate())
 
 
 @pytest.mark.parametrize(
