@@ -72,10 +72,10 @@ def compile(
 ) -> None:
     """Compile a collective, print its figures, write it where that is asked for."""
     from weft import units
-    from weft.conset import collectives
+    from weft.conset import collectives, storing
     from weft.files import deliver
 
-    outputs.check(output, (".json",), force=force)
+    outputs.check(output, storing.SUFFIXES, force=force)
     group = None if nodes is None else _group(nodes)
 
     def compiled(method: str) -> Collective:
@@ -94,7 +94,7 @@ def compile(
             f"{units.seconds(others.predicted_seconds)}"
         )
     if output is not None:
-        deliver(collectives.content(schedule), output)
+        deliver(storing.content(schedule.to_json(), output), output)
         typer.echo(f"written to {output}")
 
 

@@ -125,7 +125,9 @@ def compile(
             "buffers (throughput), for short ones (latency), or what is faster.",
         ),
     ] = Method.AUTO,
-    output: Annotated[Path | None, typer.Option("--output", "-o", help="Write the schedule here (.json).")] = None,
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", help="Write the schedule here (.json, or packed .json.gz).")
+    ] = None,
     resume: outputs.Resume = False,
     force: outputs.Force = False,
     channels: Annotated[int | None, typer.Option(min=1, help="Logical channels of a node.")] = None,
@@ -168,7 +170,7 @@ def compile(
     """
     from weft import catalogue
     from weft._core import UsageError, compile_connections
-    from weft.conset import compiling
+    from weft.conset import compiling, storing
     from weft.conset import pattern as find_pattern
     from weft.files import deliver
 
@@ -191,7 +193,7 @@ def compile(
         collectives.compile(pattern, on, bytes, nodes, root, element, method.value, output, force)
         return
     outputs.check_choice(resume, force)
-    outputs.check(output, (".json",), force=force)
+    outputs.check(output, storing.SUFFIXES, force=force)
     machine = catalogue.machine(on)
     connections = find_pattern(
         pattern, machine, words=words, seed=seed, parts=parts, partition=partition, exchange=exchange, placed=placed
@@ -212,7 +214,7 @@ def compile(
             schedule = compiling.beside_messages(schedule, connections, machine, seed=seed, method=method.value)
         schedule.verify(connections)
         if journal is not None and output is not None:
-            deliver(compiling.content(schedule), output)
+            deliver(storing.content(schedule.to_json(), output), output)
             journal.finish()
     _summary(schedule, len(connections))
     if output is not None:

@@ -6,7 +6,6 @@ distribute more than what leaves a set of vertices, divided by the ranks in it, 
 
 from __future__ import annotations
 
-import builtins
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -14,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from weft import _core, catalogue, files, inputs, units
 from weft._core import CollectiveSchedule, Fabric, Machine, UsageError
+from weft.conset import storing
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -134,7 +134,7 @@ class Collective:
         return exporting.export_collective(self.schedule, shape, path, force)
 
     def write(self, path: str | os.PathLike[str], *, force: bool = False) -> None:
-        """Write the schedule as JSON, whole or not at all.
+        """Write the schedule as JSON, whole or not at all; packed by gzip where the name ends in .gz.
 
         Raises
         ------
@@ -151,7 +151,7 @@ class Collective:
         'allgather'
         """
         files.check_output(path, (), force=force)
-        files.deliver(content(self.schedule), path)
+        files.deliver(storing.content(self.schedule.to_json(), path), path)
 
 
 def names() -> tuple[str, ...]:
@@ -247,7 +247,7 @@ def read(path: str | os.PathLike[str]) -> CollectiveSchedule:
     UsageError
         If the file is none or breaks a rule, with the reason.
     """
-    text = inputs.read_text(path, "a compiled collective in JSON", factor=8)
+    text = storing.read_text(path, "a compiled collective in JSON")
     schedule = CollectiveSchedule.parse(text, inputs.path_shown(path))
     try:
         schedule.verify()
@@ -258,13 +258,4 @@ def read(path: str | os.PathLike[str]) -> CollectiveSchedule:
 
 def is_one(path: str | os.PathLike[str]) -> bool:
     """Whether a file says that it has a compiled collective; nothing else of it is read."""
-    try:
-        with open(path, encoding="utf-8") as file:
-            return f'"kind":"{KIND}"'.replace(" ", "") in "".join(file.read(256).split())
-    except (OSError, UnicodeDecodeError):
-        return False
-
-
-def content(schedule: CollectiveSchedule) -> builtins.bytes:
-    """What the file of a compiled collective has."""
-    return (schedule.to_json() + "\n").encode()
+    return f'"kind":"{KIND}"'.replace(" ", "") in "".join(storing.begin(path, 256).split())

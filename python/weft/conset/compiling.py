@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, overload
 
 from weft import _core, catalogue, files, inputs
 from weft._core import ConnectionSet, Machine, Schedule, UsageError
+from weft.conset import storing
 from weft.conset.patterns import pattern as find_pattern
 
 if TYPE_CHECKING:
@@ -231,8 +232,7 @@ def read(path: str | os.PathLike[str], verified: bool = True) -> Schedule:
     UsageError
         If the file is no schedule, was changed after it was written, or breaks a rule: with the reason.
     """
-    # As text, as JSON of connections with routes, and as what the verifier knows of it.
-    text = inputs.read_text(path, "a schedule in JSON", factor=8)
+    text = storing.read_text(path, "a schedule in JSON")
     schedule = Schedule.parse(text, inputs.path_shown(path))
     if verified:
         try:
@@ -243,7 +243,7 @@ def read(path: str | os.PathLike[str], verified: bool = True) -> Schedule:
 
 
 def write(schedule: Schedule, path: str | os.PathLike[str], *, force: bool = False) -> None:
-    """Write a schedule whole or not at all.
+    """Write a schedule whole or not at all; packed by gzip where the name ends in .gz.
 
     Raises
     ------
@@ -251,9 +251,4 @@ def write(schedule: Schedule, path: str | os.PathLike[str], *, force: bool = Fal
         If the file exists and `force` is not set, or it cannot be written.
     """
     files.check_output(path, (), force=force)
-    files.deliver(content(schedule), path)
-
-
-def content(schedule: Schedule) -> bytes:
-    """What the file of a schedule has."""
-    return (schedule.to_json() + "\n").encode()
+    files.deliver(storing.content(schedule.to_json(), path), path)

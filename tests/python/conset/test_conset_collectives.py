@@ -210,3 +210,22 @@ def test_real_numbers_over_mpi_in_virtual_time(ring: Path, tmp_path: Path) -> No
     done = _weft("run", "--on", "hgx-h100", "-n", "4", str(program), str(ring))
     assert done.returncode == 0, done.stderr
     assert done.stdout.count("right") == 4
+
+
+def test_packed_files_are_read_as_others_and_refused_when_they_are_none(tmp_path: Path) -> None:
+    path = tmp_path / "allreduce.json.gz"
+    compiled = weft.conset.compile("allreduce", on="hgx-h100", bytes="1M")
+    compiled.write(path)
+    assert collectives.is_one(path)
+    assert collectives.read(path).to_json() == compiled.schedule.to_json()
+    whole = path.read_bytes()
+    path.write_bytes(whole[:-20])
+    assert "packed by gzip as its name says" in _weft("verify", str(path)).stderr.replace("\n", " ")
+    path.write_bytes(b"{}")
+    done = _weft("verify", str(path))
+    assert (done.returncode, "expected a schedule in JSON, packed by gzip" in done.stderr) == (2, True)
+    schedule = tmp_path / "schedule.json.gz"
+    done = _weft("compile", "hypercube", "--on", "iwarp64", "--effort", "0", "-o", str(schedule))
+    assert done.returncode == 0, done.stderr
+    done = _weft("verify", str(schedule), "--pattern", "hypercube")
+    assert done.returncode == 0, done.stderr
