@@ -88,9 +88,15 @@ pub fn compile_collective(
         let mut simulated = None;
         if messages <= left && !is_slow {
             left -= messages;
-            let seconds = executed(machine, &schedule, true, interrupt)?;
-            simulated = Some(seconds);
-            if best.as_ref().is_none_or(|(known, _)| seconds < *known) {
+            simulated = match executed(machine, &schedule, true, interrupt) {
+                Ok(seconds) => Some(seconds),
+                Err(error) if interrupt.is_requested() => return Err(error),
+                // What virtual time does not take, elements of two bytes say, the model decides.
+                Err(_) => None,
+            };
+            if let Some(seconds) = simulated
+                && best.as_ref().is_none_or(|(known, _)| seconds < *known)
+            {
                 best = Some((seconds, schedule.clone()));
             }
         }

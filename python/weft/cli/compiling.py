@@ -390,7 +390,8 @@ def show(
         collectives.show(schedule, shown.value, output)
         return
     suffix = f".{shown.value}"
-    target = output or schedule.with_suffix(suffix)
+    named = schedule.with_suffix("") if schedule.suffix == ".gz" else schedule
+    target = output or named.with_suffix(suffix)
     if shown is not Shown.TEXT:
         outputs.check(target, (suffix,), force=force)
     compiled = compiling.read(schedule, verified)
