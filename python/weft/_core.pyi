@@ -402,7 +402,9 @@ class Fabric:
         """How many ranks it has."""
 
 class CollectiveSchedule:
-    """A collective compiled to trees, each with a range of bytes; :func:`weft.conset.compile` makes them.
+    """A collective compiled to trees, each with a range of bytes, or to rounds of messages.
+
+    :func:`weft.conset.compile` makes them.
 
     >>> schedule = weft.conset.compile("allgather", on="hgx-h100", bytes="1M").schedule
     >>> schedule.ranks, schedule.bytes, schedule.efficiency
@@ -463,7 +465,24 @@ class CollectiveSchedule:
 
     @property
     def merged(self) -> bool:
-        """Whether all that goes from one rank to another is one message, in every stage."""
+        """Whether it is of trees, and all that goes from one rank to another is one message, in every stage."""
+
+    @property
+    def form(self) -> str:
+        """What people call the way in which it is done: `trees`, `merged trees`, or an algorithm such as `recursive
+        halving`."""
+
+    @property
+    def messages(self) -> int:
+        """How many messages its execution sends."""
+
+    @property
+    def rounds(self) -> int:
+        """How many rounds an exchange has; 0 for trees."""
+
+    @property
+    def exchange_cut(self) -> list[str]:
+        """The vertices on the smaller side of the cut that all data of an exchange crosses; none for trees."""
 
     @property
     def stages(self) -> list[tuple[str, int, float, float, list[str]]]:
@@ -486,13 +505,23 @@ def collectives() -> list[str]:
     """
 
 def compile_collective(
-    fabric: Fabric, collective: str, bytes: int, element_bytes: int = 4, root: int = 0, method: str = "auto"
-) -> CollectiveSchedule:
-    """Compiles a collective of `bytes` bytes for a network. `method` is `auto` for what is predicted to be fastest,
-    `throughput`, or `latency`. Raises UsageError.
+    fabric: Fabric,
+    collective: str,
+    bytes: int,
+    element_bytes: int = 4,
+    root: int = 0,
+    method: str = "auto",
+    machine: Machine | None = None,
+) -> tuple[CollectiveSchedule, list[tuple[str, float, float | None]]]:
+    """Compiles a collective of `bytes` bytes for a network. `method` is `auto` for what is fastest, `throughput`, or
+    `latency`.
+
+    With the `machine` that the network is of, what is predicted to be fast is executed in virtual time, and the fastest
+    is taken; otherwise predictions decide. Beside the schedule: what was considered, as form, predicted seconds, and
+    seconds in virtual time where that was looked at. Raises UsageError, RunError.
 
     >>> from weft._core import Fabric, compile_collective
-    >>> compile_collective(Fabric.of_machine(weft.machine("hgx-h100")), "allreduce", 1 << 20)
+    >>> compile_collective(Fabric.of_machine(weft.machine("hgx-h100")), "allreduce", 1 << 20)[0]
     <weft allreduce on hgx-h100: 8 ranks, ...>
     """
 
@@ -618,8 +647,13 @@ class Schedule:
         Raises UsageError without matplotlib.
         """
 
-    def beside_messages(self, seconds: float) -> Schedule:
-        """The same schedule beside what messages take, in seconds. Raises UsageError."""
+    @property
+    def method(self) -> str:
+        """How it is carried out: by `phases` or by `messages`."""
+
+    def beside_messages(self, seconds: float, seed: int | None = None, method: str = "phases") -> Schedule:
+        """The same schedule beside what messages take, in seconds, in a random order where there is a `seed`; carried
+        out by `phases`, by `messages`, or by what is faster (`auto`). Raises UsageError."""
 
     @property
     def link_load_sum(self) -> int:

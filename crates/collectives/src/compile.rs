@@ -1,16 +1,17 @@
 //! From a network to a schedule.
 
 use rustc_hash::FxHashMap;
-use weft_base::memory;
+use weft_base::{Interrupt, memory};
 
 use crate::bound::{self, Cut, Edge, bottleneck, capacities};
 use crate::error::CollectiveError;
 use crate::fabric::Fabric;
+use crate::forms;
 use crate::greedy;
 use crate::logical::Logical;
 use crate::packing::{PackedTree, pack};
 use crate::predict;
-use crate::schedule::{Bound, Collective, KIND, Operation, Schedule, Stage, Transfer, Tree, shards};
+use crate::schedule::{Bound, Collective, Exchange, KIND, Operation, Schedule, Stage, Transfer, Tree, shards};
 use crate::switches::{self, Demand};
 use crate::symmetric::{self, Moved, Paths};
 
@@ -74,22 +75,67 @@ pub struct Request {
 /// assert!((schedule.stages[0].bound.rate - 2e9 / 3.0).abs() < 1.0);
 /// ```
 pub fn compile(fabric: &Fabric, request: &Request) -> Result<Schedule, CollectiveError> {
+    let mut schedules = alternatives(fabric, request, &Interrupt::NEVER)?;
+    Ok(schedules.swap_remove(0))
+}
+
+/// Exchanges that are given beside trees, at most.
+const MAX_EXCHANGES: usize = 8;
+
+/// The schedules that the method allows, the fastest by the model first: the best trees of each kind, and exchanges. Who
+/// knows more of the network than its links, as a simulator does, chooses among them.
+///
+/// # Errors
+/// As [`compile`], and where `interrupt` is requested.
+pub fn alternatives(
+    fabric: &Fabric,
+    request: &Request,
+    interrupt: &Interrupt,
+) -> Result<Vec<Schedule>, CollectiveError> {
     check(fabric, request)?;
     let roots: Vec<usize> =
         if request.collective.has_root() { vec![request.root] } else { (0..fabric.ranks.len()).collect() };
     let operations = request.collective.operations();
-    let candidates = candidates(fabric, operations, &roots)?;
-    let stages = operations.iter().zip(candidates);
-    let stages = stages.map(|(&operation, candidates)| choose(fabric, operation, candidates, &roots, request));
-    Ok(Schedule {
+    let candidates = candidates(fabric, operations, &roots, interrupt)?;
+    let schedule = |stages: Vec<Stage>, exchange: Option<Exchange>| Schedule {
         kind: KIND.to_owned(),
         collective: request.collective,
         bytes: request.bytes,
         element_bytes: request.element_bytes,
         root: request.collective.has_root().then_some(request.root),
         fabric: fabric.clone(),
-        stages: stages.collect::<Result<_, _>>()?,
-    })
+        stages,
+        exchange,
+    };
+    let stages: Vec<Vec<Stage>> = operations
+        .iter()
+        .zip(candidates)
+        .map(|(&operation, candidates)| stages(fabric, operation, candidates, &roots, request))
+        .collect();
+    let kinds = match request.method {
+        Method::Auto => &[false, true][..],
+        Method::Throughput => &[false][..],
+        Method::Latency => &[true][..],
+    };
+    let of_kind = |&merged: &bool| {
+        let best = |stages: &Vec<Stage>| choose(stages.iter().filter(|stage| stage.merged == merged), request.method);
+        stages.iter().map(best).collect::<Option<Vec<Stage>>>().map(|stages| schedule(stages, None))
+    };
+    let mut schedules: Vec<Schedule> = kinds.iter().filter_map(of_kind).collect();
+    if request.method != Method::Throughput {
+        let Request { collective, bytes, element_bytes, .. } = *request;
+        let exchanges = forms::exchanges(fabric, collective, bytes, element_bytes, MAX_EXCHANGES);
+        schedules.extend(exchanges.into_iter().map(|exchange| schedule(Vec::new(), Some(exchange))));
+    }
+    schedules.sort_by(|a, b| a.seconds().total_cmp(&b.seconds()));
+    if schedules.is_empty() {
+        return Err(CollectiveError::new(format!(
+            "{}: no order of its nodes along axes lets them send everything on in a few rounds; leave out the method \
+             latency",
+            fabric.name
+        )));
+    }
+    Ok(schedules)
 }
 
 fn check(fabric: &Fabric, request: &Request) -> Result<(), CollectiveError> {
@@ -131,37 +177,35 @@ struct Distribution {
     merged: bool,
 }
 
-/// The candidate that the method asks for.
-fn choose(
+/// The candidates as stages, with figures.
+fn stages(
     fabric: &Fabric,
     operation: Operation,
     candidates: Vec<Distribution>,
     roots: &[usize],
     request: &Request,
-) -> Result<Stage, CollectiveError> {
+) -> Vec<Stage> {
     let wanted = |candidate: &Distribution| match request.method {
         Method::Auto => true,
         Method::Throughput => !candidate.merged,
         Method::Latency => candidate.merged,
     };
     let stages = candidates.into_iter().filter(wanted);
-    let stages = stages.filter_map(|candidate| stage(fabric, operation, candidate, roots, request));
+    stages.filter_map(|candidate| stage(fabric, operation, candidate, roots, request)).collect()
+}
+
+/// The stage that the method asks for.
+fn choose<'a>(stages: impl Iterator<Item = &'a Stage>, method: Method) -> Option<Stage> {
     // A part in a thousand of throughput is worth nothing; of what is as fast, the quicker is taken.
     let steps = |stage: &Stage| (stage.rate / stage.bound.rate * 1000.0).round() as i64;
     let best = stages.reduce(|best, other| {
-        let is_better = match request.method {
-            Method::Throughput if steps(&best) != steps(&other) => steps(&other) > steps(&best),
+        let is_better = match method {
+            Method::Throughput if steps(best) != steps(other) => steps(other) > steps(best),
             _ => other.seconds < best.seconds,
         };
         if is_better { other } else { best }
     });
-    best.ok_or_else(|| {
-        CollectiveError::new(format!(
-            "{}: no order of its nodes along axes lets them send everything on in a few rounds; leave out the method \
-             latency",
-            fabric.name
-        ))
-    })
+    best.cloned()
 }
 
 fn stage(
@@ -193,15 +237,16 @@ fn candidates(
     fabric: &Fabric,
     operations: &[Operation],
     roots: &[usize],
+    interrupt: &Interrupt,
 ) -> Result<Vec<Vec<Distribution>>, CollectiveError> {
     let Some(back) = links_back(fabric) else {
         let network = |operation: &Operation| match operation {
-            Operation::Copy => distribute(fabric, roots),
-            Operation::Reduce => distribute(&fabric.reversed(), roots),
+            Operation::Copy => distribute(fabric, roots, interrupt),
+            Operation::Reduce => distribute(&fabric.reversed(), roots, interrupt),
         };
         return operations.iter().map(network).collect();
     };
-    let copying = distribute(fabric, roots)?;
+    let copying = distribute(fabric, roots, interrupt)?;
     let of = |operation: &Operation| {
         let mut candidates = copying.clone();
         if *operation == Operation::Reduce {
@@ -239,7 +284,7 @@ const TRANSFER_BYTES: u64 = 1000;
 const NEAR: f64 = 0.99;
 
 /// Ways to distribute everything from the vertices of `roots`: one near the optimum at least, others with less latency.
-fn distribute(fabric: &Fabric, roots: &[usize]) -> Result<Vec<Distribution>, CollectiveError> {
+fn distribute(fabric: &Fabric, roots: &[usize], interrupt: &Interrupt) -> Result<Vec<Distribution>, CollectiveError> {
     let (capacities, _) = capacities(fabric)?;
     let edges: Vec<Edge> =
         fabric.links.iter().zip(&capacities).map(|(link, &capacity)| (link.from, link.to, capacity)).collect();
@@ -264,7 +309,7 @@ fn distribute(fabric: &Fabric, roots: &[usize]) -> Result<Vec<Distribution>, Col
     if roots.len() < ranks.len() {
         let cut = bottleneck(vertices, &edges, ranks, &roots);
         let mut forms = flat(fabric, &edges, &roots, &cut);
-        forms.push(exact(fabric, &edges, &roots, cut)?);
+        forms.push(exact(fabric, &edges, &roots, cut, interrupt)?);
         return Ok(forms);
     }
     let share = |cut: &Cut, fullness: f64| cut.inside as f64 / cut.exit as f64 / fullness;
@@ -274,22 +319,24 @@ fn distribute(fabric: &Fabric, roots: &[usize]) -> Result<Vec<Distribution>, Col
     let mut cut = bound::local(vertices, &edges, ranks, &roots);
     let mut forms: Vec<(Moved, bool)> = Vec::new();
     let mut fullness = f64::INFINITY;
-    if let Some(moved) = symmetric::best(&paths, &edges, ranks, cut.inside as f64 / cut.exit as f64) {
+    if let Some(moved) = symmetric::best(&paths, &edges, ranks, cut.inside as f64 / cut.exit as f64, interrupt) {
         fullness = moved.fullness;
         forms.push((moved, false));
     }
     if share(&cut, fullness) < satisfied && vertices == ranks.len() {
         let most = symmetric::MAX_TRANSFERS / (roots.len() * ranks.len());
         let parts = parts(&edges, &cut).min(most.clamp(1, 8) as i64);
-        if let Some((trees, grown)) = greedy::grow(&Logical::new(vertices, &edges), &roots, parts as usize) {
+        if let Some((trees, grown)) = greedy::grow(&Logical::new(vertices, &edges), &roots, parts as usize, interrupt) {
             fullness = fullness.min(grown);
             forms.push((Moved { trees, parts, fullness: grown }, false));
         }
     }
+    go_on(interrupt)?;
     // The cuts that need no flow may be above the optimum, but what is near them is near it.
     if share(&cut, fullness) < satisfied {
         cut = bottleneck(vertices, &edges, ranks, &roots);
     }
+    go_on(interrupt)?;
     let reached = share(&cut, fullness);
     let is_near = reached >= NEAR || !forms.is_empty() && ranks.len() > MAX_EXACT_RANKS;
     forms.extend(symmetric::binomial(&paths, &edges, ranks).into_iter().map(|moved| (moved, true)));
@@ -301,9 +348,15 @@ fn distribute(fabric: &Fabric, roots: &[usize]) -> Result<Vec<Distribution>, Col
     };
     let mut forms: Vec<Distribution> = forms.into_iter().map(distribution).collect();
     if reached < 1.0 - 1e-9 && (is_small || !is_near) {
-        forms.push(exact(fabric, &edges, &roots, cut)?);
+        forms.push(exact(fabric, &edges, &roots, cut, interrupt)?);
     }
     Ok(forms)
+}
+
+/// # Errors
+/// Once somebody wants the compilation to end.
+fn go_on(interrupt: &Interrupt) -> Result<(), CollectiveError> {
+    if interrupt.is_requested() { Err(CollectiveError::new("interrupted before there was a schedule")) } else { Ok(()) }
 }
 
 /// One tree that doubles the ranks that have the data in every round, where ranks can be numbered along axes: for data so
@@ -324,7 +377,13 @@ fn parts(edges: &[Edge], cut: &Cut) -> i64 {
 }
 
 /// As much as the cut allows: switches split off, trees packed.
-fn exact(fabric: &Fabric, edges: &[Edge], roots: &[usize], cut: Cut) -> Result<Distribution, CollectiveError> {
+fn exact(
+    fabric: &Fabric,
+    edges: &[Edge],
+    roots: &[usize],
+    cut: Cut,
+    interrupt: &Interrupt,
+) -> Result<Distribution, CollectiveError> {
     let mut logical = Logical::new(fabric.vertices.len(), edges);
     let mut supply = scale(&mut logical, &cut);
     let rank_of = fabric.rank_of();
@@ -333,6 +392,7 @@ fn exact(fabric: &Fabric, edges: &[Edge], roots: &[usize], cut: Cut) -> Result<D
     switches.sort_unstable();
     switches.dedup();
     for switch in switches {
+        go_on(interrupt)?;
         switches::remove(&mut logical, switch, &Demand { ranks: &fabric.ranks, roots, supply });
     }
     // Where a switch has more capacity one way than the other, some may have been lost: then less is distributed.
@@ -340,8 +400,11 @@ fn exact(fabric: &Fabric, edges: &[Edge], roots: &[usize], cut: Cut) -> Result<D
     if kept.exit < supply * kept.inside {
         supply = scale(&mut logical, &kept);
     }
-    let trees = pack(&mut logical, &fabric.ranks, roots, supply)
-        .ok_or_else(|| CollectiveError::new("a defect of weft: no spanning trees where flows say there are"))?;
+    go_on(interrupt)?;
+    let trees = pack(&mut logical, &fabric.ranks, roots, supply, interrupt);
+    go_on(interrupt)?;
+    let trees =
+        trees.ok_or_else(|| CollectiveError::new("a defect of weft: no spanning trees where flows say there are"))?;
     Ok(Distribution { trees, parts: supply, cut, merged: false })
 }
 

@@ -9,7 +9,7 @@ use weft_comm::{Buffer, CommError, Communicator, Payload, Program, Reduction, So
 
 use crate::error::CollectiveError;
 use crate::merge::merge;
-use crate::schedule::{Collective, Operation, Schedule, Stage, shards};
+use crate::schedule::{Collective, Exchange, Message, Operation, Schedule, Stage, Transfer, shards};
 
 /// The part of one rank in one tree.
 #[derive(Clone, Debug)]
@@ -32,17 +32,18 @@ enum Plan {
     /// Its part in each tree, piece by piece.
     Pipelined(Vec<Role>),
     /// Its messages, round by round.
-    Merged(Operation, Vec<Round>),
+    Rounds(Vec<Round>),
 }
 
 /// The other rank, the tag, and start and bytes of the ranges that it carries.
-type Message = (usize, Tag, Vec<(u64, u64)>);
+type Carried = (usize, Tag, Vec<(u64, u64)>);
 
 /// The messages of one rank in a round: those that it receives are waited for after it has sent.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 struct Round {
-    sends: Vec<Message>,
-    receives: Vec<Message>,
+    operation: Operation,
+    sends: Vec<Carried>,
+    receives: Vec<Carried>,
 }
 
 /// A collective that is executed and timed.
@@ -96,19 +97,13 @@ impl Timed {
         for plan in &self.plans[comm.rank()] {
             match plan {
                 Plan::Pipelined(roles) => self.pipelined(comm, roles, buffer).await?,
-                Plan::Merged(operation, rounds) => self.merged(comm, *operation, rounds, buffer).await?,
+                Plan::Rounds(rounds) => self.rounds(comm, rounds, buffer).await?,
             }
         }
         Ok(())
     }
 
-    async fn merged<C: Communicator>(
-        &self,
-        comm: &C,
-        operation: Operation,
-        rounds: &[Round],
-        buffer: &mut Payload,
-    ) -> Result<(), CommError> {
+    async fn rounds<C: Communicator>(&self, comm: &C, rounds: &[Round], buffer: &mut Payload) -> Result<(), CommError> {
         let length = |ranges: &[(u64, u64)]| ranges.iter().map(|range| range.1 as usize).sum();
         let all = rounds.iter().flat_map(|round| &round.receives);
         let receives: Vec<C::Receive> = all
@@ -133,7 +128,7 @@ impl Timed {
                 let mut at = 0;
                 for &(start, bytes) in ranges {
                     let part = message.part(at, at + bytes as usize);
-                    self.accept(comm, operation, start as usize, &part, buffer).await;
+                    self.accept(comm, round.operation, start as usize, &part, buffer).await;
                     at += bytes as usize;
                 }
             }
@@ -312,6 +307,10 @@ fn plans(schedule: &Schedule) -> Result<Vec<Vec<Plan>>, CollectiveError> {
         let of_stage = if stage.merged { rounds(stage, ranks, &mut tags)? } else { roles(stage, ranks, &mut tags)? };
         plans.iter_mut().zip(of_stage).for_each(|(plans, plan)| plans.push(plan));
     }
+    if let Some(exchange) = &schedule.exchange {
+        let of_exchange = exchanged(exchange, ranks, &mut tags)?;
+        plans.iter_mut().zip(of_exchange).for_each(|(plans, plan)| plans.push(plan));
+    }
     Ok(plans)
 }
 
@@ -349,7 +348,8 @@ fn rounds(stage: &Stage, ranks: usize, tags: &mut Tags) -> Result<Vec<Plan>, Col
     let Some((messages, rounds)) = merge(stage) else {
         return Err(CollectiveError::new("merged messages wait for each other"));
     };
-    let mut plans = vec![vec![Round::default(); rounds.len()]; ranks];
+    let empty = Round { operation: stage.operation, sends: Vec::new(), receives: Vec::new() };
+    let mut plans = vec![vec![empty; rounds.len()]; ranks];
     for (number, round) in rounds.iter().enumerate() {
         for message in round.iter().map(|&message| &messages[message]) {
             let tag = next_tag(tags, message.from, message.to)?;
@@ -357,7 +357,29 @@ fn rounds(stage: &Stage, ranks: usize, tags: &mut Tags) -> Result<Vec<Plan>, Col
             plans[message.to][number].receives.push((message.from, tag, message.ranges.clone()));
         }
     }
-    Ok(plans.into_iter().map(|rounds| Plan::Merged(stage.operation, rounds)).collect())
+    Ok(plans.into_iter().map(Plan::Rounds).collect())
+}
+
+/// The rounds of every rank in which it sends or receives.
+fn exchanged(exchange: &Exchange, ranks: usize, tags: &mut Tags) -> Result<Vec<Plan>, CollectiveError> {
+    let mut plans: Vec<Vec<Round>> = vec![Vec::new(); ranks];
+    let mut last = vec![usize::MAX; ranks];
+    for (number, round) in exchange.rounds.iter().enumerate() {
+        let mut of_rank = |rank: usize, add: &dyn Fn(&mut Round)| {
+            if std::mem::replace(&mut last[rank], number) != number {
+                let (sends, receives) = (Vec::new(), Vec::new());
+                plans[rank].push(Round { operation: round.operation, sends, receives });
+            }
+            add(plans[rank].last_mut().expect("a round was begun"));
+        };
+        for &Message(route, start, bytes) in &round.messages {
+            let Transfer(from, to, _) = exchange.routes[route as usize];
+            let tag = next_tag(tags, from, to)?;
+            of_rank(from, &|round| round.sends.push((to, tag, vec![(start, bytes)])));
+            of_rank(to, &|round| round.receives.push((from, tag, vec![(start, bytes)])));
+        }
+    }
+    Ok(plans.into_iter().map(Plan::Rounds).collect())
 }
 
 fn empty_role(stage: &Stage, tree: &crate::schedule::Tree) -> Role {

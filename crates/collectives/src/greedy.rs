@@ -3,6 +3,11 @@
 //! Every tree grows breadth first, and a rank is reached over the path that is least full. In further rounds each tree
 //! is taken out and grown again among the others, as in routing by negotiation; the best round counts.
 
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+use weft_base::Interrupt;
+
 use crate::logical::Logical;
 use crate::packing::PackedTree;
 
@@ -21,8 +26,8 @@ struct Channel {
 }
 
 /// Trees at all of `roots`, `parts` each, and the most of a path's `weight / capacity` for one tree a root. `None` where
-/// there are too many paths.
-pub fn grow(logical: &Logical, roots: &[usize], parts: usize) -> Option<(Vec<PackedTree>, f64)> {
+/// there are too many paths, or nobody waits for it any longer.
+pub fn grow(logical: &Logical, roots: &[usize], parts: usize, interrupt: &Interrupt) -> Option<(Vec<PackedTree>, f64)> {
     let mut channels: Vec<Channel> = logical
         .pieces()
         .into_iter()
@@ -44,6 +49,9 @@ pub fn grow(logical: &Logical, roots: &[usize], parts: usize) -> Option<(Vec<Pac
     let mut target = f64::INFINITY;
     for _ in 0..ROUNDS {
         for number in 0..trees.len() {
+            if interrupt.is_requested() {
+                return None;
+            }
             trees[number].iter().for_each(|&channel| channels[channel as usize].load -= 1);
             trees[number] = one(roots[number % roots.len()], &mut channels, &out, roots.len(), target)?;
         }
@@ -66,41 +74,47 @@ pub fn grow(logical: &Logical, roots: &[usize], parts: usize) -> Option<(Vec<Pac
     Some((trees.iter().enumerate().map(packed).collect(), fullest))
 }
 
+/// Channels over the target, the least full first: fullness is not negative, so that its bits are in its order.
+type Waiting = BinaryHeap<Reverse<(u64, u32)>>;
+
 /// One tree, layer by layer. A path that would be fuller than `target` is taken only where nothing else leads on.
 fn one(root: usize, channels: &mut [Channel], out: &[Vec<u32>], ranks: usize, target: f64) -> Option<Vec<u32>> {
     let mut is_reached = vec![false; out.len()];
     is_reached[root] = true;
-    let (mut tree, mut reached, mut layer) = (Vec::with_capacity(ranks - 1), vec![root], vec![root]);
+    let (mut tree, mut layer) = (Vec::with_capacity(ranks - 1), vec![root]);
     let mut best: Vec<Option<(f64, u32)>> = vec![None; out.len()];
-    while reached.len() < ranks {
+    let mut waiting = Waiting::new();
+    while tree.len() + 1 < ranks {
+        // Whoever is reached is in one layer only: what leads on from there below the target is taken at once, and what is
+        // above it does not get emptier while this tree grows.
         let mut met = Vec::new();
-        let look = |from: &[usize], target: f64, met: &mut Vec<usize>, best: &mut Vec<Option<(f64, u32)>>| {
-            for &number in from.iter().flat_map(|&vertex| &out[vertex]) {
-                let channel = &channels[number as usize];
-                let full = f64::from(channel.load + 1) / channel.capacity;
-                if is_reached[channel.to] || full > target {
-                    continue;
-                }
-                if best[channel.to].is_none() {
-                    met.push(channel.to);
-                }
-                if best[channel.to].is_none_or(|known| full < known.0) {
-                    best[channel.to] = Some((full, number));
-                }
+        for &number in layer.iter().flat_map(|&vertex| &out[vertex]) {
+            let channel = &channels[number as usize];
+            let full = f64::from(channel.load + 1) / channel.capacity;
+            if is_reached[channel.to] {
+                continue;
             }
-        };
-        look(&layer, target, &mut met, &mut best);
-        if met.is_empty() {
-            look(&reached, target, &mut met, &mut best);
+            if full > target {
+                waiting.push(Reverse((full.to_bits(), number)));
+                continue;
+            }
+            if best[channel.to].is_none() {
+                met.push(channel.to);
+            }
+            if best[channel.to].is_none_or(|known| full < known.0) {
+                best[channel.to] = Some((full, number));
+            }
         }
         if met.is_empty() {
-            look(&reached, f64::INFINITY, &mut met, &mut best);
-            let least = met
-                .iter()
-                .copied()
-                .min_by(|&a, &b| best[a].map(|b| b.0).partial_cmp(&best[b].map(|b| b.0)).expect("numbers"))?;
-            met.iter().filter(|&&vertex| vertex != least).for_each(|&vertex| best[vertex] = None);
-            met = vec![least];
+            let least = loop {
+                let Reverse((_, number)) = waiting.pop()?;
+                if !is_reached[channels[number as usize].to] {
+                    break number;
+                }
+            };
+            let to = channels[least as usize].to;
+            best[to] = Some((0.0, least));
+            met.push(to);
         }
         for &vertex in &met {
             let (_, number) = best[vertex].take().expect("a path to everybody who was met");
@@ -108,7 +122,6 @@ fn one(root: usize, channels: &mut [Channel], out: &[Vec<u32>], ranks: usize, ta
             is_reached[vertex] = true;
             tree.push(number);
         }
-        reached.extend(&met);
         layer = met;
     }
     Some(tree)

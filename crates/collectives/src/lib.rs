@@ -10,18 +10,22 @@ mod error;
 pub mod execute;
 mod fabric;
 pub mod flow;
+mod forms;
 mod greedy;
 mod logical;
 mod merge;
 mod packing;
 pub mod predict;
 mod schedule;
+mod steps;
 mod switches;
 mod symmetric;
 mod verify;
 
-pub use compile::{Method, Request, compile};
+pub use compile::{Method, Request, alternatives, compile};
 pub use error::CollectiveError;
 pub use fabric::{Fabric, Link};
-pub use schedule::{Bound, Collective, KIND, Operation, Schedule, Stage, Transfer, Tree, shards};
+pub use schedule::{
+    Bound, Collective, Exchange, KIND, Message, Operation, Round, Schedule, Stage, Transfer, Tree, shards,
+};
 pub use verify::verify;

@@ -6,6 +6,8 @@
 
 use std::collections::VecDeque;
 
+use weft_base::Interrupt;
+
 use crate::flow::{FlowNetwork, UNLIMITED};
 use crate::logical::Logical;
 
@@ -44,13 +46,22 @@ impl Growing {
 
 /// Packs `supply` trees at each of `roots` that reach all of `ranks`, which are all vertices that have edges. `None` where
 /// the capacities do not hold them.
-pub fn pack(logical: &mut Logical, ranks: &[usize], roots: &[usize], supply: i64) -> Option<Vec<PackedTree>> {
+pub fn pack(
+    logical: &mut Logical,
+    ranks: &[usize],
+    roots: &[usize],
+    supply: i64,
+    interrupt: &Interrupt,
+) -> Option<Vec<PackedTree>> {
     let vertices = logical.vertices();
     let mut waiting: VecDeque<_> = roots.iter().map(|&root| Growing::new(root, supply, vertices)).collect();
     let mut finished = Vec::new();
     while let Some(mut growing) = waiting.pop_front() {
         let mut oracle = Oracle::new(logical, &waiting);
         while growing.reached.len() < ranks.len() {
+            if interrupt.is_requested() {
+                return None;
+            }
             let rest = grow(&mut growing, logical, &mut oracle)?;
             if let Some(rest) = rest {
                 oracle.add_class(&rest);

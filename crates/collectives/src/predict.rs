@@ -8,7 +8,7 @@
 
 use crate::fabric::Fabric;
 use crate::merge::merge;
-use crate::schedule::{Operation, Stage, Tree};
+use crate::schedule::{Exchange, Operation, Stage, Transfer, Tree};
 
 /// More chunks than this are not tried: each is a message of its own.
 const MAX_CHUNKS: u64 = 1 << 14;
@@ -42,6 +42,37 @@ fn merged_seconds(fabric: &Fabric, stage: &Stage) -> Option<f64> {
     }
     let load = link_bytes(fabric, stage).into_iter().zip(&fabric.links).map(|(bytes, link)| bytes / link.bandwidth);
     Some(load.chain(arrival).fold(0.0, f64::max))
+}
+
+/// Seconds of an exchange. A rank begins a round when all has come that it gets in the rounds before. Its n-th message of
+/// the round is begun n overheads later, and its last byte leaves the fullest link of its path after all that this link
+/// carries in the round.
+pub fn exchange_seconds(fabric: &Fabric, exchange: &Exchange) -> f64 {
+    let mut ready = vec![0.0f64; fabric.ranks.len()];
+    let mut carried = vec![0.0f64; fabric.links.len()];
+    for round in &exchange.rounds {
+        let links = || {
+            round.messages.iter().flat_map(|message| exchange.links_of(message).map(|link| (link, message.2 as f64)))
+        };
+        links().for_each(|(link, bytes)| carried[link] += bytes / fabric.links[link].bandwidth);
+        let mut next = ready.clone();
+        let mut begun = vec![0.0f64; fabric.ranks.len()];
+        for message in &round.messages {
+            let Transfer(from, to, _) = exchange.routes[message.0 as usize];
+            let path = || exchange.links_of(message);
+            let busy = path().map(|link| carried[link]).fold(0.0, f64::max);
+            let slowest = path().map(|link| fabric.links[link].bandwidth).fold(f64::INFINITY, f64::min);
+            let latency: f64 = path().map(|link| fabric.links[link].latency).sum();
+            let own = message.2 as f64 / slowest;
+            let waited = begun[from].max(busy - own);
+            begun[from] += fabric.message_seconds;
+            next[from] = next[from].max(ready[from] + begun[from]);
+            next[to] = next[to].max(ready[from] + waited + fabric.message_seconds + latency + own);
+        }
+        links().for_each(|(link, _)| carried[link] = 0.0);
+        ready = next;
+    }
+    ready.into_iter().fold(0.0, f64::max)
 }
 
 /// The number of chunks, a power of two, that takes least; no chunk is shorter than an element.

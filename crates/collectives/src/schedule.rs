@@ -1,5 +1,6 @@
 //! What the compiler makes: trees for every piece of every rank's data, and the cut that nobody can beat.
 
+use rustc_hash::FxHashSet;
 use serde::{Deserialize, Serialize};
 
 use crate::error::CollectiveError;
@@ -125,6 +126,40 @@ pub struct Stage {
     pub seconds: f64,
 }
 
+/// A message of a round: the route by its number, the first byte, counted in the whole buffer, and how many bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Message(
+    /// The number of its route.
+    pub u32,
+    /// The first byte.
+    pub u64,
+    /// How many bytes.
+    pub u64,
+);
+
+/// Messages that do not wait for each other: each carries what its sender had before the round.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Round {
+    pub operation: Operation,
+    pub messages: Vec<Message>,
+}
+
+/// Rounds of messages in place of trees: recursive doubling, rings and the like, in which ranks swap what they have.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Exchange {
+    /// What people call the algorithm.
+    pub form: String,
+    /// The paths that messages take.
+    pub routes: Vec<Transfer>,
+    pub rounds: Vec<Round>,
+    /// As many bytes as the buffer has cross this cut, whatever the form: what is inside depends on what is outside.
+    pub bound: Bound,
+    /// Predicted by the model of [`crate::predict`], s.
+    pub seconds: f64,
+}
+
 /// A compiled collective.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -139,7 +174,10 @@ pub struct Schedule {
     /// Of a broadcast or reduction.
     pub root: Option<usize>,
     pub fabric: Fabric,
+    /// Of trees; none where there is an exchange.
     pub stages: Vec<Stage>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub exchange: Option<Exchange>,
 }
 
 /// The `kind` of a schedule's file.
@@ -166,18 +204,72 @@ impl Schedule {
 
     /// Seconds that the model predicts for all stages, one after another.
     pub fn seconds(&self) -> f64 {
-        self.stages.iter().map(|stage| stage.seconds).sum()
+        match &self.exchange {
+            Some(exchange) => exchange.seconds,
+            None => self.stages.iter().map(|stage| stage.seconds).sum(),
+        }
     }
 
-    /// Seconds below which no schedule of these stages is, one after another.
+    /// Seconds below which no schedule of these stages is, one after another; of an exchange, no schedule at all.
     pub fn bound_seconds(&self) -> f64 {
-        self.stages.iter().map(|stage| stage.bound.seconds).sum()
+        match &self.exchange {
+            Some(exchange) => exchange.bound.seconds,
+            None => self.stages.iter().map(|stage| stage.bound.seconds).sum(),
+        }
     }
 
-    /// The throughput of the trees in parts of the certified optimum, at most 1.
+    /// The throughput by bandwidth alone in parts of the certified bound, at most 1.
     pub fn efficiency(&self) -> f64 {
+        if let Some(exchange) = &self.exchange {
+            return exchange.bound.seconds / exchange.transmission(&self.fabric);
+        }
         let time = |rate: fn(&Stage) -> f64| self.stages.iter().map(|stage| 1.0 / rate(stage)).sum::<f64>();
         time(|stage| stage.bound.rate) / time(|stage| stage.rate)
+    }
+
+    /// How many messages its execution sends.
+    pub fn messages(&self) -> u64 {
+        let of_stage = |stage: &Stage| {
+            let transfers = || stage.trees.iter().filter(|tree| tree.bytes > 0).flat_map(|tree| &tree.transfers);
+            if stage.merged {
+                transfers().map(|transfer| (transfer.0, transfer.1)).collect::<FxHashSet<_>>().len() as u64
+            } else {
+                transfers().count() as u64 * stage.chunks
+            }
+        };
+        let exchanged = self.exchange.iter().flat_map(|exchange| &exchange.rounds);
+        let exchanged: usize = exchanged.map(|round| round.messages.len()).sum();
+        self.stages.iter().map(of_stage).sum::<u64>() + exchanged as u64
+    }
+
+    /// What people call the way in which it is done.
+    pub fn form(&self) -> &str {
+        match &self.exchange {
+            Some(exchange) => &exchange.form,
+            None if self.stages.iter().all(|stage| stage.merged) => "merged trees",
+            None => "trees",
+        }
+    }
+}
+
+impl Exchange {
+    /// Seconds that the fullest link of every round is busy, summed.
+    pub fn transmission(&self, fabric: &Fabric) -> f64 {
+        let mut carried = vec![0.0f64; fabric.links.len()];
+        let mut of_round = |round: &Round| {
+            let links =
+                || round.messages.iter().flat_map(|message| self.links_of(message).map(|link| (link, message.2)));
+            links().for_each(|(link, bytes)| carried[link] += bytes as f64);
+            let busy = links().map(|(link, _)| carried[link] / fabric.links[link].bandwidth).fold(0.0, f64::max);
+            links().for_each(|(link, _)| carried[link] = 0.0);
+            busy
+        };
+        self.rounds.iter().map(&mut of_round).sum()
+    }
+
+    /// The links that a message crosses, in order.
+    pub fn links_of(&self, message: &Message) -> impl Iterator<Item = usize> + use<'_> {
+        self.routes[message.0 as usize].2.iter().map(|&link| link as usize)
     }
 }
 

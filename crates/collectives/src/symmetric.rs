@@ -4,6 +4,8 @@
 //! after another, so that it is as flat as the axes are short. The links' loads of such trees are counted, not assumed: a
 //! few shapes together are the answer where they use the bottleneck fully, at any number of ranks that fits in memory.
 
+use weft_base::Interrupt;
+
 use crate::bound::Edge;
 use crate::packing::PackedTree;
 
@@ -51,12 +53,12 @@ pub struct Moved {
 /// The best that a few shapes together do. `None` where no numbering along axes fits the network.
 ///
 /// `enough` is the fullness for one tree a root that nobody can beat; the search ends where it is reached.
-pub fn best(paths: &Paths, edges: &[Edge], ranks: &[usize], enough: f64) -> Option<Moved> {
+pub fn best(paths: &Paths, edges: &[Edge], ranks: &[usize], enough: f64, interrupt: &Interrupt) -> Option<Moved> {
     let most = (MAX_TRANSFERS / (ranks.len() * ranks.len())).min(MAX_SHAPES);
     let mut best: Option<(f64, Deal)> = None;
     let factors = axes(paths, edges);
     for extents in &factors {
-        let candidates = candidates(extents, paths, edges);
+        let candidates = candidates(extents, paths, edges, interrupt);
         let few = mix(&candidates, edges, enough, most).map(|(fullness, chosen)| (fullness, vec![chosen]));
         let many = few
             .as_ref()
@@ -93,9 +95,14 @@ fn hand<'a, 'b>(deal: &'b Deal<'a>, root: usize) -> &'b [(Shape<'a>, u64)] {
 }
 
 /// Shapes whose loads differ, the flattest first: lines that the network has no links for fall back to neighbours.
-fn candidates<'a>(extents: &'a [usize], paths: &Paths, edges: &[Edge]) -> Vec<(Shape<'a>, Vec<u64>)> {
+fn candidates<'a>(
+    extents: &'a [usize],
+    paths: &Paths,
+    edges: &[Edge],
+    interrupt: &Interrupt,
+) -> Vec<(Shape<'a>, Vec<u64>)> {
     let mut candidates: Vec<(Shape, Vec<u64>)> = Vec::new();
-    for shape in shapes(extents) {
+    for shape in shapes(extents).take_while(|_| !interrupt.is_requested()) {
         if let Some(loads) = loads(paths, edges.len(), |_| vec![(&shape, 1)])
             && candidates.iter().all(|known| known.1 != loads)
         {
@@ -274,6 +281,18 @@ fn has_neighbours(paths: &Paths, extents: &[usize]) -> bool {
     })
 }
 
+/// Whether the last rank of every axis is linked to its first, both ways.
+fn has_rings(paths: &Paths, extents: &[usize]) -> bool {
+    let is_link = |from: usize, to: usize| paths.get(from, to).is_some_and(|path| path.len() == 1);
+    let mut stride = 1;
+    extents.iter().rev().all(|&extent| {
+        let (step, span) = (stride, stride * (extent - 1));
+        stride *= extent;
+        let closes = |rank: usize| is_link(rank, rank + span) && is_link(rank + span, rank);
+        (0..paths.count).filter(|rank| rank / step % extent == 0).all(closes)
+    })
+}
+
 /// Paths between ranks, by breadth-first search: through switches, and through other ranks only where routers there pass
 /// messages on.
 pub struct Paths {
@@ -296,7 +315,24 @@ impl Paths {
         Paths { count: ranks.len(), is_direct, rank_of, reached }
     }
 
-    fn get(&self, from: usize, to: usize) -> Option<&[u32]> {
+    /// How many ranks there are.
+    pub fn ranks(&self) -> usize {
+        self.count
+    }
+
+    /// How ranks may be numbered along axes, as [`axes`] says; and whether every axis is a ring of neighbours, or of two.
+    pub fn axes(&self, edges: &[Edge]) -> (Vec<Vec<usize>>, bool) {
+        let mut factors = axes(self, edges);
+        if !self.is_direct {
+            return (factors, false);
+        }
+        factors.retain(|extents| has_rings(self, extents));
+        let is_torus = !factors.is_empty();
+        (factors, is_torus)
+    }
+
+    /// The links of the path from one rank to another, if there is one.
+    pub fn get(&self, from: usize, to: usize) -> Option<&[u32]> {
         let reached = &self.reached[from];
         let position = reached.binary_search_by_key(&(to as u32), |entry| entry.0).ok()?;
         Some(&reached[position].1)

@@ -3,8 +3,11 @@
 use std::sync::Arc;
 
 use rand::{RngExt, SeedableRng};
+use weft_base::Interrupt;
 use weft_collectives::execute::Timed;
-use weft_collectives::{Collective, Fabric, Method, Request, Schedule, compile, verify};
+use weft_collectives::{
+    Collective, Exchange, Fabric, Method, Operation, Request, Schedule, alternatives, compile, verify,
+};
 
 /// Two systems of four accelerators: fast inside, slow links between equal numbers.
 fn systems() -> Fabric {
@@ -39,7 +42,8 @@ fn every_rank_has_what_the_definition_says_on_threads_and_in_virtual_time() {
         // Neither the shards nor the trees divide 1009 elements evenly.
         let schedule = Arc::new(compiled(&systems(), collective, 4 * 1009, method));
         verify(&schedule).unwrap();
-        assert!(schedule.stages.iter().all(|stage| stage.merged == (method == Method::Latency)));
+        let is_short = schedule.exchange.is_some() || schedule.stages.iter().all(|stage| stage.merged);
+        assert_eq!(is_short, method == Method::Latency);
         let program = Timed::new(schedule, false, 2).unwrap();
         let seconds = weft_threads::run(8, &program, &weft_threads::Options::default()).unwrap();
         assert_eq!(seconds[0].len(), 2);
@@ -131,12 +135,98 @@ fn mutate(schedule: &mut Schedule, random: &mut impl RngExt) -> &'static str {
     "changed"
 }
 
+/// One change of an exchange that makes it wrong, or only different.
+fn mutate_exchange(exchange: &mut Exchange, ranks: usize, links: usize, random: &mut impl RngExt) {
+    let round = random.random_range(0..exchange.rounds.len());
+    let other = random.random_range(0..exchange.rounds.len());
+    let routes = exchange.routes.len();
+    let route = random.random_range(0..routes);
+    let message = random.random_range(0..exchange.rounds[round].messages.len());
+    match random.random_range(0..14) {
+        0 => drop(exchange.rounds[round].messages.remove(message)),
+        1 => {
+            let twice = exchange.rounds[round].messages[message];
+            exchange.rounds[other].messages.push(twice);
+        }
+        2 => exchange.rounds.swap(round, other),
+        3 => drop(exchange.rounds.remove(round)),
+        4 => exchange.routes[route].0 = random.random_range(0..ranks),
+        5 => exchange.routes[route].1 = random.random_range(0..ranks),
+        6 => {
+            let path = &mut exchange.routes[route].2;
+            let position = random.random_range(0..path.len());
+            path[position] = random.random_range(0..links as u32);
+        }
+        7 => exchange.rounds[round].messages[message].0 = random.random_range(0..routes as u32 + 1),
+        8 => exchange.rounds[round].messages[message].1 += random.random_range(1..9),
+        9 => exchange.rounds[round].messages[message].2 += random.random_range(1..9),
+        10 => {
+            let operation = &mut exchange.rounds[round].operation;
+            *operation = if *operation == Operation::Copy { Operation::Reduce } else { Operation::Copy };
+        }
+        11 => exchange.seconds *= 0.99,
+        12 => exchange.bound.rate *= 1.01,
+        _ => exchange.bound.cut.push(random.random_range(0..ranks)),
+    }
+    // What a message takes is known to who changes one.
+    if random.random_range(0..2) == 0 {
+        exchange.seconds = f64::NAN;
+    }
+}
+
+/// What the verifier says that it should be, in the place of what an edit made wrong.
+fn repaired(mut schedule: Schedule) -> Schedule {
+    if let Err(error) = verify(&schedule) {
+        let error = error.to_string();
+        let exchange = schedule.exchange.as_mut().unwrap();
+        if let Some(seconds) = error.strip_suffix(" s").and_then(|error| error.rsplit_once("take ")) {
+            exchange.seconds = seconds.1.parse().unwrap();
+        }
+    }
+    schedule
+}
+
+#[test]
+fn changed_exchanges_are_refused_unless_they_still_give_the_sum() {
+    let mut random = rand_xoshiro::Xoshiro256PlusPlus::seed_from_u64(12);
+    let torus = Fabric::of_machine(&weft_machine::find("tpu-v4").unwrap()).unwrap();
+    let torus = torus.with_group(&[0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15]).unwrap();
+    let mut originals: Vec<Schedule> = Vec::new();
+    for fabric in [systems(), torus] {
+        for bytes in [4 * 64, 4 * 1009, 4 << 20] {
+            let request =
+                Request { collective: Collective::Allreduce, bytes, element_bytes: 4, root: 0, method: Method::Auto };
+            let schedules = alternatives(&fabric, &request, &Interrupt::NEVER).unwrap();
+            originals.extend(schedules.into_iter().filter(|schedule| schedule.exchange.is_some()));
+        }
+    }
+    let (mut refused, mut executed) = (0, 0);
+    for round in 0..1000 {
+        let original = &originals[round % originals.len()];
+        let mut schedule = original.clone();
+        let (ranks, links) = (schedule.fabric.ranks.len(), schedule.fabric.links.len());
+        mutate_exchange(schedule.exchange.as_mut().unwrap(), ranks, links, &mut random);
+        let schedule = repaired(schedule);
+        if verify(&schedule).is_err() {
+            refused += 1;
+            continue;
+        }
+        // Its numbers say what is accepted.
+        if schedule.bytes < 1 << 20 {
+            executed += 1;
+            let program = Timed::new(Arc::new(schedule), false, 1).unwrap();
+            weft_threads::run(ranks, &program, &weft_threads::Options::default()).unwrap();
+        }
+    }
+    assert!(refused > 700 && executed > 20, "{refused} refused, {executed} executed");
+}
+
 #[test]
 fn changed_schedules_are_refused_unless_they_are_still_right() {
     let mut random = rand_xoshiro::Xoshiro256PlusPlus::seed_from_u64(11);
     let mut originals: Vec<Schedule> =
         Collective::ALL.iter().map(|&collective| compiled(&systems(), collective, 4096, Method::Throughput)).collect();
-    originals.push(compiled(&systems(), Collective::Allreduce, 4096, Method::Latency));
+    originals.push(compiled(&systems(), Collective::ReduceScatter, 4096, Method::Latency));
     let (mut refused, mut accepted) = (0, 0);
     for round in 0..1000 {
         let original = &originals[round % originals.len()];

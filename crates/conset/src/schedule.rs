@@ -32,8 +32,18 @@ pub struct Schedule {
     /// are the worse choice, whatever their bounds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub message_seconds: Option<f64>,
+    /// Whether it is carried out by a message for every connection, in place of the phases.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub by_messages: bool,
+    /// Messages are sent in a random order of this seed; without one in that of the set.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub message_seed: Option<u64>,
     /// Of everything above: a file that was changed after it was written does not have it any more.
     pub digest: String,
+}
+
+fn is_false(value: &bool) -> bool {
+    !value
 }
 
 /// The connections that are open at once.
@@ -212,6 +222,10 @@ impl Schedule {
         serde_json::to_writer(&mut buffered, &body).ok()?;
         if let Some(seconds) = self.message_seconds {
             serde_json::to_writer(&mut buffered, &seconds).ok()?;
+        }
+        // Files that were written before these were there keep their digest.
+        if self.by_messages || self.message_seed.is_some() {
+            serde_json::to_writer(&mut buffered, &(self.by_messages, self.message_seed)).ok()?;
         }
         let digest = buffered.into_inner().ok()?;
         Some(format!("{:016x}", digest.hash))

@@ -60,6 +60,8 @@ fn scheduled(set: &ConnectionSet, phases: usize, of: impl Fn(u32) -> usize) -> S
         lower_bounds: Vec::new(),
         predicted_seconds: 1.0,
         message_seconds: None,
+        by_messages: false,
+        message_seed: None,
         digest: String::new(),
     };
     schedule.sealed()

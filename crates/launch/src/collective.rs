@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use weft_base::{Interrupt, memory};
 use weft_collectives::execute::Timed;
-use weft_collectives::{Fabric, Schedule, verify};
+use weft_collectives::{Fabric, Request, Schedule, alternatives, verify};
 use weft_machine::Machine;
 use weft_sim::{Options, Placement};
 
@@ -48,6 +48,95 @@ pub fn simulate_collective(
     if !phantom {
         require_buffers(schedule)?;
     }
+    executed(machine, schedule, phantom, interrupt)
+}
+
+/// Messages that are simulated to choose among schedules, at most: a few seconds.
+const MAX_MESSAGES: u64 = 1 << 21;
+
+/// What is predicted to take so many times as long as the fastest that was simulated is not simulated.
+const MAX_SLOWER: f64 = 2.5;
+
+/// A schedule that was considered: its form, its prediction, and its time in virtual time if that was looked at, s.
+#[derive(Clone, Debug)]
+pub struct Considered {
+    pub form: String,
+    pub predicted: f64,
+    pub simulated: Option<f64>,
+}
+
+/// Compiles a collective for a network of the machine. The model of the links knows nothing of the machine's own routes, of
+/// what waits for what in them, nor of how its messages are completed: the schedules that are predicted to be fastest are
+/// executed in virtual time, and the fastest is taken. Beside it stands what was considered.
+///
+/// # Errors
+/// As [`weft_collectives::compile`], and for a run that fails or is interrupted.
+pub fn compile_collective(
+    machine: &Machine,
+    fabric: &Fabric,
+    request: &Request,
+    interrupt: &Interrupt,
+) -> Result<(Schedule, Vec<Considered>), LaunchError> {
+    let schedules = alternatives(fabric, request, interrupt).map_err(usage)?;
+    let mut considered = Vec::with_capacity(schedules.len());
+    let mut best: Option<(f64, Arc<Schedule>)> = None;
+    let (mut first, mut left) = (None, MAX_MESSAGES);
+    for schedule in schedules {
+        let schedule = Arc::new(schedule);
+        let (form, predicted, messages) = (schedule.form().to_owned(), schedule.seconds(), schedule.messages());
+        let is_slow = best.as_ref().is_some_and(|(seconds, _)| predicted > seconds * MAX_SLOWER);
+        let mut simulated = None;
+        if messages <= left && !is_slow {
+            left -= messages;
+            simulated = match executed(machine, &schedule, true, interrupt) {
+                Ok(seconds) => Some(seconds),
+                Err(error) if interrupt.is_requested() => return Err(error),
+                // What virtual time does not take, elements of two bytes say, the model decides.
+                Err(_) => None,
+            };
+            if let Some(seconds) = simulated
+                && best.as_ref().is_none_or(|(known, _)| seconds < *known)
+            {
+                best = Some((seconds, schedule.clone()));
+            }
+        }
+        considered.push(Considered { form, predicted, simulated });
+        first.get_or_insert(schedule);
+    }
+    // What is predicted to be fastest and too large to be tried is taken on trust.
+    let is_tried = considered.first().is_some_and(|first| first.simulated.is_some());
+    let chosen = if is_tried { best.map(|(_, schedule)| schedule) } else { first };
+    let chosen = chosen.expect("there is a schedule where none is an error");
+    Ok((Arc::unwrap_or_clone(chosen), considered))
+}
+
+/// Compiles a collective for a graph, of which the model of its links is all that is known.
+///
+/// # Errors
+/// As [`weft_collectives::compile`].
+pub fn compile_collective_of_graph(
+    fabric: &Fabric,
+    request: &Request,
+    interrupt: &Interrupt,
+) -> Result<(Schedule, Vec<Considered>), LaunchError> {
+    let schedules = alternatives(fabric, request, interrupt).map_err(usage)?;
+    let considered = |schedule: &Schedule| Considered {
+        form: schedule.form().to_owned(),
+        predicted: schedule.seconds(),
+        simulated: None,
+    };
+    let considered = schedules.iter().map(considered).collect();
+    let first = schedules.into_iter().next().expect("there is a schedule where none is an error");
+    Ok((first, considered))
+}
+
+/// Seconds in virtual time of a schedule for this machine.
+fn executed(
+    machine: &Machine,
+    schedule: &Arc<Schedule>,
+    phantom: bool,
+    interrupt: &Interrupt,
+) -> Result<f64, LaunchError> {
     let program = Timed::new(schedule.clone(), phantom, 1).map_err(usage)?;
     let options = Options { trace: false, traffic: false, interrupt: interrupt.clone() };
     let outcome = weft_sim::run(machine, &Placement::listed(&schedule.fabric.ranks), &program, &options)?;

@@ -18,7 +18,7 @@ use crate::error::LaunchError;
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ExchangeRequest {
-    /// Executed phase by phase, if it is given.
+    /// Executed phase by phase, if it is given, or by messages where it says so.
     #[serde(default)]
     pub schedule: Option<Arc<Schedule>>,
     /// The connection set; without a schedule each of its connections is a message.
@@ -87,6 +87,11 @@ impl ExchangeRequest {
         self.check_schedule(schedule, machine)?;
         let execution = Execution::of_schedule(schedule, elements).map_err(|error| usage(error.to_string()))?;
         self.check_words(&execution)?;
+        if schedule.by_messages {
+            let word_bytes = self.word_bytes.unwrap_or(schedule.resources.word_bytes);
+            let random = self.random.or(schedule.message_seed);
+            return Ok(Execution::of_messages(&self.set, word_bytes, elements, random));
+        }
         Ok(match self.word_bytes {
             Some(word_bytes) => execution.with_word_bytes(word_bytes),
             None => execution,
@@ -135,7 +140,8 @@ impl ExchangeRequest {
     }
 
     fn result(&self, seconds: Vec<f64>, ranks: usize) -> ExchangeResult {
-        let phases = self.schedule.as_ref().map_or(0, |schedule| schedule.phases.len());
+        let phased = self.schedule.as_ref().filter(|schedule| !schedule.by_messages);
+        let phases = phased.map_or(0, |schedule| schedule.phases.len());
         ExchangeResult { seconds, ranks, phases }
     }
 }

@@ -16,7 +16,9 @@ mod open_loop;
 mod simulate;
 mod threads;
 
-pub use collective::{collective_threads, simulate_collective};
+pub use collective::{
+    Considered, collective_threads, compile_collective, compile_collective_of_graph, simulate_collective,
+};
 pub use error::LaunchError;
 pub use exchange::{
     ExchangeRequest, ExchangeResult, SolveRequest, exchange_mpi_rank, exchange_threads, simulate_exchange,

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use pyo3::prelude::*;
-use weft_collectives::{Collective, CollectiveError, Fabric, Method, Request, Schedule, compile, verify};
+use weft_collectives::{Collective, Fabric, Method, Request, Schedule, verify};
 
 use crate::errors::{launch_error, usage};
 use crate::interruptible::interruptible;
@@ -142,22 +142,41 @@ impl PyCollectiveSchedule {
         self.0.stages.iter().map(|stage| stage.trees.len()).sum()
     }
 
-    /// Whether all that goes from one rank to another is one message, in every stage.
+    /// Whether it is of trees, and all that goes from one rank to another is one message, in every stage.
     #[getter]
     fn merged(&self) -> bool {
-        self.0.stages.iter().all(|stage| stage.merged)
+        self.0.exchange.is_none() && self.0.stages.iter().all(|stage| stage.merged)
+    }
+
+    /// What people call the way in which it is done: `trees`, `merged trees`, or an algorithm such as `recursive halving`.
+    #[getter]
+    fn form(&self) -> &str {
+        self.0.form()
+    }
+
+    /// How many messages its execution sends.
+    #[getter]
+    fn messages(&self) -> u64 {
+        self.0.messages()
+    }
+
+    /// How many rounds an exchange has; 0 for trees.
+    #[getter]
+    fn rounds(&self) -> usize {
+        self.0.exchange.as_ref().map_or(0, |exchange| exchange.rounds.len())
+    }
+
+    /// The vertices on the smaller side of the cut that all data of an exchange crosses; none for trees.
+    #[getter]
+    fn exchange_cut(&self) -> Vec<&str> {
+        self.0.exchange.as_ref().map_or(Vec::new(), |exchange| smaller_side(&self.0.fabric, &exchange.bound.cut))
     }
 
     /// Of each stage: what it does, pieces of a tree's bytes, rate and its bound in bytes a second of each root, and the
     /// vertices on the smaller side of the cut that certifies it.
     #[getter]
     fn stages(&self) -> Vec<(&'static str, u64, f64, f64, Vec<&str>)> {
-        let vertices = &self.0.fabric.vertices;
-        let names = |cut: &[usize]| -> Vec<&str> {
-            let is_smaller = cut.len() <= vertices.len() / 2;
-            let shown = (0..vertices.len()).filter(|vertex| cut.binary_search(vertex).is_ok() == is_smaller);
-            shown.map(|vertex| vertices[vertex].as_str()).collect()
-        };
+        let names = |cut: &[usize]| smaller_side(&self.0.fabric, cut);
         let stages = self.0.stages.iter();
         stages
             .map(|stage| {
@@ -190,16 +209,29 @@ impl PyCollectiveSchedule {
     }
 }
 
+/// The names of the vertices on the smaller side of a cut.
+fn smaller_side<'a>(fabric: &'a Fabric, cut: &[usize]) -> Vec<&'a str> {
+    let vertices = &fabric.vertices;
+    let is_smaller = cut.len() <= vertices.len() / 2;
+    let shown = (0..vertices.len()).filter(|vertex| cut.binary_search(vertex).is_ok() == is_smaller);
+    shown.map(|vertex| vertices[vertex].as_str()).collect()
+}
+
 /// The names of the collectives that are compiled.
 #[pyfunction]
 pub fn collectives() -> Vec<&'static str> {
     Collective::ALL.map(Collective::name).to_vec()
 }
 
-/// Compiles a collective of `bytes` bytes for a network. `method` is `auto` for what is predicted to be fastest,
-/// `throughput`, or `latency`. Raises UsageError.
+/// A form, its predicted seconds, and its seconds in virtual time where that was looked at.
+type Considered = (String, f64, Option<f64>);
+
+/// Compiles a collective of `bytes` bytes for a network. `method` is `auto` for what is fastest, `throughput`, or `latency`.
+/// With the `machine` that the network is of, what is predicted to be fast is executed in virtual time, and the fastest is
+/// taken; otherwise predictions decide. Beside the schedule: what was considered. Raises UsageError, RunError.
 #[pyfunction]
-#[pyo3(signature = (fabric, collective, bytes, element_bytes = 4, root = 0, method = "auto"))]
+#[pyo3(signature = (fabric, collective, bytes, element_bytes = 4, root = 0, method = "auto", machine = None))]
+#[expect(clippy::too_many_arguments, reason = "they are Python's keywords")]
 pub fn compile_collective(
     py: Python<'_>,
     fabric: &PyFabric,
@@ -208,7 +240,8 @@ pub fn compile_collective(
     element_bytes: u64,
     root: usize,
     method: &str,
-) -> PyResult<PyCollectiveSchedule> {
+    machine: Option<&PyMachine>,
+) -> PyResult<(PyCollectiveSchedule, Vec<Considered>)> {
     let collective = *Collective::ALL.iter().find(|known| known.name() == collective).ok_or_else(|| {
         usage(format!("no collective is called {collective}; there are {}", collectives().join(", ")))
     })?;
@@ -217,6 +250,12 @@ pub fn compile_collective(
     })?;
     let network = fabric.fabric.clone();
     let request = Request { collective, bytes, element_bytes, root, method };
-    let schedule: Result<Schedule, CollectiveError> = interruptible(py, move |_| compile(&network, &request))?;
-    schedule.map(|schedule| PyCollectiveSchedule(Arc::new(schedule))).map_err(usage)
+    let machine = machine.map(|machine| machine.0.clone());
+    let (schedule, considered) = interruptible(py, move |interrupt| match machine {
+        Some(machine) => weft_launch::compile_collective(&machine, &network, &request, interrupt),
+        None => weft_launch::compile_collective_of_graph(&network, &request, interrupt),
+    })?
+    .map_err(launch_error)?;
+    let considered = considered.into_iter().map(|other| (other.form, other.predicted, other.simulated)).collect();
+    Ok((PyCollectiveSchedule(Arc::new(schedule)), considered))
 }

@@ -213,12 +213,26 @@ impl PySchedule {
         phases.into_iter().chain(seconds).collect()
     }
 
-    /// The same schedule beside what messages take, in seconds. Raises UsageError.
-    fn beside_messages(&self, seconds: f64) -> PyResult<PySchedule> {
+    /// How it is carried out: by `phases` or by `messages`.
+    #[getter]
+    fn method(&self) -> &'static str {
+        if self.0.by_messages { "messages" } else { "phases" }
+    }
+
+    /// The same schedule beside what messages take, in seconds, in a random order where there is a `seed`; carried out by
+    /// `phases`, by `messages`, or by what is faster (`auto`). Raises UsageError.
+    #[pyo3(signature = (seconds, seed = None, method = "phases"))]
+    fn beside_messages(&self, seconds: f64, seed: Option<u64>, method: &str) -> PyResult<PySchedule> {
         if !(seconds.is_finite() && seconds >= 0.0) {
             return Err(usage(format!("expected the seconds of messages, found {seconds}")));
         }
-        let schedule = Schedule { message_seconds: Some(seconds), ..Schedule::clone(&self.0) };
+        let mut schedule = Schedule { message_seconds: Some(seconds), message_seed: seed, ..Schedule::clone(&self.0) };
+        schedule.by_messages = match method {
+            "phases" => false,
+            "messages" => true,
+            "auto" => schedule.faster() == Some(weft_comm::ExchangeMethod::Messages),
+            other => return Err(usage(format!("no method is called {other}; there are auto, phases, messages"))),
+        };
         Ok(PySchedule(Arc::new(schedule.sealed())))
     }
 

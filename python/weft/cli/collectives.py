@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     import polars as pl
 
     from weft._core import CollectiveSchedule
+    from weft.conset.collectives import Collective
 
 _NEAR = 0.99
 """Below this part of the optimum it is said what reaches it."""
@@ -74,30 +75,32 @@ def compile(
 ) -> None:
     """Compile a collective, print its figures, write it where that is asked for."""
     from weft import units
-    from weft.conset import collectives
+    from weft.conset import collectives, storing
     from weft.files import deliver
 
-    outputs.check(output, (".json",), force=force)
+    outputs.check(output, storing.SUFFIXES, force=force)
     group = None if nodes is None else _group(nodes)
 
-    def compiled(method: str) -> CollectiveSchedule:
+    def compiled(method: str) -> Collective:
         return collectives.compile(
             collective, on, length or "", nodes=group, root=root, element_bytes=element, method=method
-        ).schedule
+        )
 
-    schedule = compiled(method)
+    chosen = compiled(method)
+    schedule = chosen.schedule
     plainly = outputs.show_plainly(_figures(schedule), shown)
     says = not plainly and not speaking.is_quiet()
     if says:
         _summary(schedule)
-    if says and method == "auto" and schedule.efficiency < _NEAR:
-        others = compiled("throughput")
+        _considered(chosen)
+    if says and method == "auto" and schedule.form != "trees" and schedule.efficiency < _NEAR:
+        others = compiled("throughput").schedule
         typer.echo(
             f"  --method throughput {others.efficiency:.2%} of the certified optimum for long buffers; this one "
             f"{units.seconds(others.predicted_seconds)}"
         )
     if output is not None:
-        deliver(collectives.content(schedule), output)
+        deliver(storing.content(schedule.to_json(), output), output)
         typer.echo(f"written to {output}", err=plainly)
 
 
@@ -126,9 +129,10 @@ def _summary(schedule: CollectiveSchedule) -> None:
     from weft import units
 
     of_root = f" with root {schedule.root}" if schedule.root is not None else ""
+    what = f"{schedule.trees:,} trees" if schedule.trees else f"{schedule.form}, {schedule.rounds:,} rounds"
     typer.echo(
         f"{schedule.collective}{of_root} on {schedule.machine}: {schedule.ranks:,} ranks, "
-        f"{units.length(schedule.bytes)}, {schedule.trees:,} trees"
+        f"{units.length(schedule.bytes)}, {what}"
     )
     optimum = schedule.bytes / schedule.bound_seconds
     typer.echo(f"  predicted           {units.seconds(schedule.predicted_seconds)}")
@@ -139,6 +143,24 @@ def _summary(schedule: CollectiveSchedule) -> None:
         pieces = "merged messages" if schedule.merged else f"{chunks} {'chunk' if chunks == 1 else 'chunks'} a tree"
         typer.echo(f"  {operation:<19} {units.rate(rate)} a root of at most {units.rate(bound)}, {pieces}")
         typer.echo(f"    limited by        {_cut(cut)}")
+    if schedule.exchange_cut:
+        typer.echo(f"    limited by        {_cut(schedule.exchange_cut)}, in any form")
+
+
+def _considered(chosen: Collective) -> None:
+    """What was chosen from, the fastest first: by virtual time, or by the model where that was not looked at."""
+    from weft import units
+
+    if len(chosen.considered) < 2:
+        return
+    typer.echo("  considered          in virtual time   predicted")
+    seen: set[tuple[str, float | None]] = set()
+    for form, predicted, simulated in sorted(chosen.considered, key=lambda one: (one[2] is None, one[2] or one[1])):
+        if (form, simulated) in seen:
+            continue
+        seen.add((form, simulated))
+        shown = "-" if simulated is None else units.seconds(simulated)
+        typer.echo(f"                      {shown:<17} {units.seconds(predicted):<12} {form}")
 
 
 def _cut(cut: list[str]) -> str:
@@ -152,6 +174,23 @@ def is_one(path: Path) -> bool:
     from weft.conset import collectives
 
     return collectives.is_one(path)
+
+
+def show(path: Path, shown: str, output: Path | None) -> None:
+    """Print the rounds or trees of a compiled collective.
+
+    Raises
+    ------
+    UsageError
+        For one that breaks a rule, and where a drawing is asked for.
+    """
+    from weft._core import UsageError
+    from weft.conset import collective_drawing, collectives
+    from weft.inputs import path_shown
+
+    if shown == "svg" or output is not None:
+        raise UsageError(f"{path_shown(path)} has a collective, which is shown as text: leave out --format svg and -o")
+    typer.echo(collective_drawing.text(collectives.read(path)), nl=False)
 
 
 def verify(path: Path, pattern: str | None) -> None:
@@ -169,7 +208,8 @@ def verify(path: Path, pattern: str | None) -> None:
     schedule = collectives.read(path)
     if pattern is not None and pattern != schedule.collective:
         raise UsageError(f"{path_shown(path)}: refused: it is of {schedule.collective}, not '{quoted(pattern)}'")
+    what = f"{schedule.trees:,} trees" if schedule.trees else f"{schedule.form} in {schedule.rounds:,} rounds"
     typer.echo(
-        f"verified: {schedule.collective} on {schedule.machine}, {schedule.ranks:,} ranks, {schedule.trees:,} trees, "
+        f"verified: {schedule.collective} on {schedule.machine}, {schedule.ranks:,} ranks, {what}, "
         f"{schedule.efficiency:.2%} of the certified optimum"
     )

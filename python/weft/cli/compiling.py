@@ -23,6 +23,7 @@ weft compile hypercube --on iwarp64 --channels 16  # with 16 logical channels in
 weft compile all-to-all --on iwarp64 --words 16384  # long transfers: link loads matter more than phases
 weft compile all-to-all --on iwarp64 --compiler apr  # the compiler of 1993
 weft compile exchange.csv --on iwarp64 --effort 10  # source, destination, words a line
+weft compile plate.msh --on rail-h100 --method phases  # phases even where plain messages are faster
 weft compile plate.msh --on iwarp64  # a mesh divided into 64 parts by METIS, its exchange of shared nodes
 weft compile timeline.json --on iwarp64  # what a program sent, recorded by weft measure --trace
 weft compile all-to-all --on palomar --words 1000000  # matchings on a switch of optical circuits
@@ -36,6 +37,7 @@ weft compile --patterns  # the named patterns
 _SHOW_EXAMPLES = """
 weft show schedule.json  # verify it and draw it into schedule.html
 weft show schedule.json --format text  # a line a phase, and its lower bounds
+weft show allreduce.json  # of a collective: its rounds, or the trees of a root
 weft show schedule.json --format svg --phase 0 -o phase.svg  # one phase on the topology
 """
 
@@ -55,11 +57,29 @@ class CompilerName(enum.StrEnum):
 
 
 class Method(enum.StrEnum):
-    """What a collective should be good at."""
+    """How a pattern is carried out, or what a collective should be good at."""
 
     AUTO = "auto"
+    PHASES = "phases"
+    MESSAGES = "messages"
     THROUGHPUT = "throughput"
     LATENCY = "latency"
+
+
+_OF_PATTERNS = (Method.PHASES, Method.MESSAGES)
+_OF_COLLECTIVES = (Method.THROUGHPUT, Method.LATENCY)
+
+
+def _check_method(method: Method, pattern: str, is_collective: bool) -> None:
+    """Refuse the method of a pattern for a collective, and the other way round."""
+    from weft._core import UsageError
+    from weft.inputs import quoted
+
+    of_others, allowed = (_OF_PATTERNS, _OF_COLLECTIVES) if is_collective else (_OF_COLLECTIVES, _OF_PATTERNS)
+    if method in of_others:
+        what = "a collective" if is_collective else "no collective"
+        known = ", ".join(["auto", *allowed])
+        raise UsageError(f"--method {method}: {quoted(pattern)} is {what}, which takes {known}")
 
 
 class Shown(enum.StrEnum):
@@ -102,10 +122,14 @@ def compile(
     method: Annotated[
         Method,
         typer.Option(
-            "--method", help="Of a collective: for long buffers, for short ones, or what is faster by the model."
+            "--method",
+            help="Of a pattern: by phases, by plain messages, or what is faster (auto). Of a collective: for long "
+            "buffers (throughput), for short ones (latency), or what is faster.",
         ),
     ] = Method.AUTO,
-    output: Annotated[Path | None, typer.Option("--output", "-o", help="Write the schedule here (.json).")] = None,
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", help="Write the schedule here (.json, or packed .json.gz).")
+    ] = None,
     resume: outputs.Resume = False,
     force: outputs.Force = False,
     channels: Annotated[int | None, typer.Option(min=1, help="Logical channels of a node.")] = None,
@@ -141,14 +165,14 @@ def compile(
     Connections take logical channels of the nodes they pass (or channels of links, or ports of a switch), so only some
     can be open at once. The schedule says which when; beside its figures are lower bounds, each with a certificate that
     the verifier has checked. What a message for every connection takes on the same machine stands beside them: where
-    that is less, messages are the better choice, and the summary and the file (`message_seconds`) say so.
+    that is less, the schedule says so and is carried out by messages, unless --method phases is asked for.
 
     A collective is compiled to trees for every rank's data. Its bandwidth stands beside the highest that the network
     allows, which a cut certifies: a set of vertices that the data has to leave.
     """
     from weft import catalogue
     from weft._core import UsageError, compile_connections
-    from weft.conset import compiling
+    from weft.conset import compiling, storing
     from weft.conset import pattern as find_pattern
     from weft.files import deliver
 
@@ -159,7 +183,9 @@ def compile(
         raise UsageError("expected a pattern: a name (weft compile --patterns lists them) or a file")
     if on is None:
         raise UsageError("expected a machine: --on iwarp64, say (weft machines lists them)")
-    if collectives.is_compiled(pattern, bytes, nodes, root):
+    is_collective = collectives.is_compiled(pattern, bytes, nodes, root)
+    _check_method(method, pattern, is_collective)
+    if is_collective:
         of_patterns = {
             "--channels": channels, "--link-channels": link_channels, "--ports": ports, "--access": access,
             "--access-time": access_time, "--words": words, "--phases": phases, "--parts": parts,
@@ -169,7 +195,7 @@ def compile(
         collectives.compile(pattern, on, bytes, nodes, root, element, method.value, output, force, shown)
         return
     outputs.check_choice(resume, force)
-    outputs.check(output, (".json",), force=force)
+    outputs.check(output, storing.SUFFIXES, force=force)
     machine = catalogue.machine(on)
     connections = find_pattern(
         pattern, machine, words=words, seed=seed, parts=parts, partition=partition, exchange=exchange, placed=placed
@@ -187,10 +213,10 @@ def compile(
                 connections, machine, *settings, status.tell, *_candidates(journal)
             )  # fmt: skip
         if not interrupted:
-            schedule = compiling.beside_messages(schedule, connections, machine, seed=seed)
+            schedule = compiling.beside_messages(schedule, connections, machine, seed=seed, method=method.value)
         schedule.verify(connections)
         if journal is not None and output is not None:
-            deliver(compiling.content(schedule), output)
+            deliver(storing.content(schedule.to_json(), output), output)
             journal.finish()
     if not outputs.show_plainly(_figures(schedule, len(connections)), shown):
         _summary(schedule, len(connections))
@@ -298,10 +324,11 @@ def _messages(schedule: Schedule) -> None:
         return
     phases, messages = schedule.predicted_seconds, schedule.message_seconds
     if schedule.faster == "messages":
-        comparison = f"faster than the phases, {_times(phases, messages)}: send messages"
+        comparison = f"faster than the phases, {_times(phases, messages)}"
     else:
         comparison = f"slower than the phases, {_times(messages, phases)}"
     typer.echo(f"  by messages         {units.seconds(messages)}, {comparison}")
+    typer.echo(f"  carried out by      {schedule.method}")
 
 
 def _times(slower: float, faster: float) -> str:
@@ -374,7 +401,8 @@ def show(
 ) -> None:
     """Draw a schedule: its phases on the topology, what links carry, when each processor is busy.
 
-    The schedule is verified first: a file that was edited or breaks a rule is refused with the reason.
+    The schedule is verified first: a file that was edited or breaks a rule is refused with the reason. Of a compiled
+    collective its rounds or trees are printed.
     """
     import json
 
@@ -382,8 +410,12 @@ def show(
     from weft._core import UsageError
     from weft.conset import compiling, drawing, schedule_page
 
+    if collectives.is_one(schedule):
+        collectives.show(schedule, shown.value, output)
+        return
     suffix = f".{shown.value}"
-    target = output or schedule.with_suffix(suffix)
+    named = schedule.with_suffix("") if schedule.suffix == ".gz" else schedule
+    target = output or named.with_suffix(suffix)
     if shown is not Shown.TEXT:
         outputs.check(target, (suffix,), force=force)
     compiled = compiling.read(schedule, verified)

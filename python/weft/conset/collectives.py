@@ -6,7 +6,6 @@ distribute more than what leaves a set of vertices, divided by the ranks in it, 
 
 from __future__ import annotations
 
-import builtins
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -14,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from weft import _core, catalogue, files, inputs, units
 from weft._core import CollectiveSchedule, Fabric, Machine, UsageError
+from weft.conset import storing
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -32,9 +32,11 @@ class Collective:
     Attributes
     ----------
     schedule
-        Trees, ranges of bytes and certificates, which have been verified.
+        Trees or rounds of messages, ranges of bytes and certificates, which have been verified.
     described
         The machine that it was compiled for; None for a graph.
+    considered
+        Form, predicted seconds, and seconds in virtual time where that was looked at, of all that was chosen from.
 
     Examples
     --------
@@ -47,6 +49,7 @@ class Collective:
 
     schedule: CollectiveSchedule
     described: Machine | None = None
+    considered: tuple[tuple[str, float, float | None], ...] = ()
 
     def predict(self) -> float:
         """Seconds by the model of latency, message overhead and bandwidth of the links.
@@ -118,8 +121,20 @@ class Collective:
             )
         return collective_execution.execute(self.schedule, comm, array, operator)
 
+    def export(self, shape: str = "msccl", path: str | os.PathLike[str] | None = None, *, force: bool = False) -> str:
+        """The collective for other runtimes; see :func:`weft.conset.exporting.export_collective`.
+
+        Examples
+        --------
+        >>> compile("allreduce", on="hgx-h100", bytes="1M").export("msccl").split()[0]
+        '<algo'
+        """
+        from weft.conset import exporting
+
+        return exporting.export_collective(self.schedule, shape, path, force)
+
     def write(self, path: str | os.PathLike[str], *, force: bool = False) -> None:
-        """Write the schedule as JSON, whole or not at all.
+        """Write the schedule as JSON, whole or not at all; packed by gzip where the name ends in .gz.
 
         Raises
         ------
@@ -136,7 +151,7 @@ class Collective:
         'allgather'
         """
         files.check_output(path, (), force=force)
-        files.deliver(content(self.schedule), path)
+        files.deliver(storing.content(self.schedule.to_json(), path), path)
 
 
 def names() -> tuple[str, ...]:
@@ -177,7 +192,8 @@ def compile(
         Bytes of an element; none is divided.
     method
         `throughput`: trees at the certified optimum, for long buffers. `latency`: few messages, each with all that goes
-        from one rank to another. `auto`: whatever is predicted to take least.
+        from one rank to another. `auto`: whatever takes least; on a machine what is predicted to be fast is executed in
+        virtual time, of a graph the prediction decides.
 
     Raises
     ------
@@ -196,9 +212,11 @@ def compile(
     length = bytes if isinstance(bytes, int) else units.parse_length(bytes, "bytes")
     if length < 0 or root < 0 or element_bytes < 0:
         raise UsageError(f"bytes {length}, root {root}, element bytes {element_bytes}: expected numbers of at least 0")
-    schedule = _core.compile_collective(network, collective, length, element_bytes, root, method)
+    schedule, considered = _core.compile_collective(
+        network, collective, length, element_bytes, root, method, described
+    )  # fmt: skip
     schedule.verify()
-    return Collective(schedule, described)
+    return Collective(schedule, described, tuple(considered))
 
 
 def fabric(on: str | os.PathLike[str] | Machine) -> tuple[Fabric, Machine | None]:
@@ -229,7 +247,7 @@ def read(path: str | os.PathLike[str]) -> CollectiveSchedule:
     UsageError
         If the file is none or breaks a rule, with the reason.
     """
-    text = inputs.read_text(path, "a compiled collective in JSON", factor=8)
+    text = storing.read_text(path, "a compiled collective in JSON")
     schedule = CollectiveSchedule.parse(text, inputs.path_shown(path))
     try:
         schedule.verify()
@@ -240,13 +258,4 @@ def read(path: str | os.PathLike[str]) -> CollectiveSchedule:
 
 def is_one(path: str | os.PathLike[str]) -> bool:
     """Whether a file says that it has a compiled collective; nothing else of it is read."""
-    try:
-        with open(path, encoding="utf-8") as file:
-            return f'"kind":"{KIND}"'.replace(" ", "") in "".join(file.read(256).split())
-    except (OSError, UnicodeDecodeError):
-        return False
-
-
-def content(schedule: CollectiveSchedule) -> builtins.bytes:
-    """What the file of a compiled collective has."""
-    return (schedule.to_json() + "\n").encode()
+    return f'"kind":"{KIND}"'.replace(" ", "") in "".join(storing.begin(path, 256).split())

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, overload
 
 from weft import _core, catalogue, files, inputs
 from weft._core import ConnectionSet, Machine, Schedule, UsageError
+from weft.conset import storing
 from weft.conset.patterns import pattern as find_pattern
 
 if TYPE_CHECKING:
@@ -21,6 +22,9 @@ _MAX_SUMMED = 1 << 21
 
 MAX_MESSAGES = 100_000
 """Of more connections nobody is told what messages take: their simulation would take longer than the compilation."""
+
+METHODS = ("auto", "phases", "messages")
+"""How a pattern is carried out: `auto` by what is faster."""
 
 Progress = Callable[[str, float, "int | None", "float | None"], object]
 
@@ -42,6 +46,7 @@ def compile(
     phases: int | None = None,
     split: bool = True,
     messages: bool = True,
+    method: str = "auto",
     progress: Progress | None = None,
 ) -> Schedule: ...
 
@@ -112,13 +117,17 @@ def compile(
         Whether what a message for every connection takes on the machine is simulated too, by its message passing.
     progress
         Called with what is done, the share of the effort spent, and phases and seconds of the best so far.
-    on, bytes, nodes, root, element_bytes, method
+    method
+        `phases`, `messages`, or `auto`: by what the schedule is carried out. Of a collective as for
+        :func:`weft.conset.collectives.compile`.
+    on, bytes, nodes, root, element_bytes
         Of a collective, as for :func:`weft.conset.collectives.compile`.
 
     Returns
     -------
     Schedule or weft.conset.collectives.Collective
-        The best found; the `message_seconds` of a schedule are what plain messages take. Ctrl-C ends the search and
+        The best found; the `message_seconds` of a schedule are what plain messages take, its `method` is what execution
+        follows. Ctrl-C ends the search and
         keeps the best so far.
 
     Raises
@@ -145,6 +154,10 @@ def compile(
         return collectives.compile(
             str(pattern), chosen, bytes, nodes=nodes, root=root, element_bytes=element_bytes, method=method
         )
+    if method not in METHODS:
+        raise UsageError(f"no method of a pattern is called '{method}'; there are {', '.join(METHODS)}")
+    if method == "messages" and not messages:
+        raise UsageError("method='messages' with messages=False: what is not simulated is not carried out")
     if isinstance(pattern, str) and pattern in _core.collectives():
         raise UsageError(f"{pattern} is a collective: say how long its buffer is, bytes='1M' for example")
     described = chosen if isinstance(chosen, Machine) else catalogue.machine(chosen)
@@ -169,13 +182,23 @@ def compile(
         split,
         progress,
     )
-    return beside_messages(schedule, connections, described, seed=seed) if messages else schedule
+    if not messages:
+        return schedule
+    return beside_messages(schedule, connections, described, seed=seed, method=method)
 
 
-def beside_messages(schedule: Schedule, connections: ConnectionSet, machine: Machine, *, seed: int = 0) -> Schedule:
+def beside_messages(
+    schedule: Schedule, connections: ConnectionSet, machine: Machine, *, seed: int = 0, method: str = "auto"
+) -> Schedule:
     """The schedule with what a message for every connection takes on the machine, by its message passing.
 
-    Of a very large set that is not simulated: the schedule comes back as it is.
+    It is carried out by `phases`, by `messages`, or by what is faster (`auto`). Of a very large set messages are not
+    simulated: the schedule comes back as it is.
+
+    Raises
+    ------
+    UsageError
+        If messages are asked for and are too many to be simulated.
 
     Examples
     --------
@@ -186,10 +209,14 @@ def beside_messages(schedule: Schedule, connections: ConnectionSet, machine: Mac
     from weft.conset import exchange
 
     if not 0 < len(connections) <= MAX_MESSAGES:
+        if method == "messages":
+            raise UsageError(
+                f"method messages: {len(connections):,} connections; of 1 to {MAX_MESSAGES:,} messages are simulated"
+            )
         return schedule
     random = seed if connections.name in exchange.RANDOM_ORDER else None
     (seconds,) = exchange.execute(machine, connections, random=random).seconds
-    return schedule.beside_messages(seconds)
+    return schedule.beside_messages(seconds, random, method)
 
 
 def fingerprint(connections: ConnectionSet) -> str:
@@ -209,8 +236,7 @@ def read(path: str | os.PathLike[str], verified: bool = True) -> Schedule:
     UsageError
         If the file is no schedule, was changed after it was written, or breaks a rule: with the reason.
     """
-    # As text, as JSON of connections with routes, and as what the verifier knows of it.
-    text = inputs.read_text(path, "a schedule in JSON", factor=8)
+    text = storing.read_text(path, "a schedule in JSON")
     schedule = Schedule.parse(text, inputs.path_shown(path))
     if verified:
         try:
@@ -221,7 +247,7 @@ def read(path: str | os.PathLike[str], verified: bool = True) -> Schedule:
 
 
 def write(schedule: Schedule, path: str | os.PathLike[str], *, force: bool = False) -> None:
-    """Write a schedule whole or not at all.
+    """Write a schedule whole or not at all; packed by gzip where the name ends in .gz.
 
     Raises
     ------
@@ -229,9 +255,4 @@ def write(schedule: Schedule, path: str | os.PathLike[str], *, force: bool = Fal
         If the file exists and `force` is not set, or it cannot be written.
     """
     files.check_output(path, (), force=force)
-    files.deliver(content(schedule), path)
-
-
-def content(schedule: Schedule) -> bytes:
-    """What the file of a schedule has."""
-    return (schedule.to_json() + "\n").encode()
+    files.deliver(storing.content(schedule.to_json(), path), path)

@@ -86,7 +86,8 @@ def request(
     connections
         What is exchanged.
     schedule
-        In which phases and over which routes; without one every connection is a message.
+        In which phases and over which routes; without one, or with one whose `method` is `messages`, every connection
+        is a message.
     random
         Seed of a random order of messages; otherwise they are sent in the order of the set.
     elements

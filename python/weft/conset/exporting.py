@@ -1,7 +1,7 @@
-"""Schedules for other runtimes: the XML of MSCCL, and a plain JSON of steps.
+"""Schedules for other runtimes: the XML of MSCCL, a plain JSON of steps, and of collectives C over MPI.
 
-Both say for every node, step by step, what it sends and what it receives; a phase is a step, a connection's words are a
-chunk. Routes are left out: other runtimes have none to choose.
+Of a connection set, both say for every node, step by step, what it sends and what it receives; a phase is a step, a
+connection's words are a chunk. Routes are left out: other runtimes have none to choose.
 """
 
 from __future__ import annotations
@@ -13,12 +13,13 @@ from typing import TYPE_CHECKING, Any
 
 from weft import files
 from weft._core import ConnectionSet, UsageError
-from weft.conset import msccl
+from weft.conset import collective_c, collective_msccl, msccl
 
 if TYPE_CHECKING:
-    from weft._core import Schedule
+    from weft._core import CollectiveSchedule, Schedule
 
 FORMATS = ("msccl", "plain")
+COLLECTIVE_FORMATS = ("msccl", "c")
 
 
 def export(
@@ -62,6 +63,53 @@ def export(
         connections = transferred(schedule)
     schedule.verify(connections)
     text = msccl.algorithm(_phases(schedule), connections) if shape == "msccl" else _plain(schedule, connections)
+    if path is not None:
+        files.write_text(text, path)
+    return text
+
+
+def export_collective(
+    schedule: CollectiveSchedule,
+    shape: str = "msccl",
+    path: str | os.PathLike[str] | None = None,
+    force: bool = False,
+) -> str:
+    """A compiled collective as other runtimes take it.
+
+    Parameters
+    ----------
+    schedule
+        It is verified first.
+    shape
+        `msccl` (XML of :mod:`weft.conset.collective_msccl`) or `c` (a header over MPI of
+        :mod:`weft.conset.collective_c`).
+    path
+        Where it is written, whole or not at all, if it is.
+    force
+        Whether to replace a file that exists.
+
+    Returns
+    -------
+    str
+        The text.
+
+    Raises
+    ------
+    UsageError
+        For an unknown format, a schedule that is not right, and what the format does not take.
+
+    Examples
+    --------
+    >>> from weft.conset import collectives
+    >>> export_collective(collectives.compile("broadcast", "hgx-h100", "1M").schedule, "c")[:12]
+    '/* broadcast'
+    """
+    if shape not in COLLECTIVE_FORMATS:
+        raise UsageError(f"no format of a collective is called '{shape}'; there are {', '.join(COLLECTIVE_FORMATS)}")
+    if path is not None:
+        files.check_output(path, (), force=force)
+    schedule.verify()
+    text = collective_msccl.algorithm(schedule) if shape == "msccl" else collective_c.header(schedule)
     if path is not None:
         files.write_text(text, path)
     return text

@@ -65,7 +65,8 @@ def test_short_buffers_take_few_messages() -> None:
 
 def test_the_command_line_writes_and_verifies(ring: Path, tmp_path: Path) -> None:
     output = tmp_path / "allreduce.json"
-    done = _weft("compile", "allreduce", "--on", str(ring), "--bytes", "1M", "-o", str(output))
+    words = ["compile", "allreduce", "--on", str(ring), "--bytes", "1M", "-o", str(output)]
+    done = _weft(*words, "--method", "throughput")
     assert done.returncode == 0, done.stderr
     assert "certified; 100.00% of it is reached" in done.stdout
     done = _weft("verify", str(output), "--pattern", "allreduce")
@@ -77,6 +78,37 @@ def test_the_command_line_writes_and_verifies(ring: Path, tmp_path: Path) -> Non
     done = _weft("verify", str(output))
     assert done.returncode == 2
     assert "refused: stage 0: tree 0: the root's sum is of" in done.stderr
+
+
+def test_an_exchange_is_written_verified_and_shown(ring: Path, tmp_path: Path) -> None:
+    output = tmp_path / "allreduce.json"
+    done = _weft("compile", "allreduce", "--on", str(ring), "--bytes", "1K", "-o", str(output))
+    assert done.returncode == 0, done.stderr
+    assert "rounds" in done.stdout
+    assert "considered" in done.stdout
+    done = _weft("verify", str(output), "--pattern", "allreduce")
+    assert done.returncode == 0
+    assert "rounds" in done.stdout
+    done = _weft("show", str(output))
+    assert done.returncode == 0
+    assert "round  what    messages" in done.stdout
+    assert "leave out --format svg" in _weft("show", str(output), "--format", "svg").stderr
+    content = json.loads(output.read_text())
+    content["exchange"]["rounds"].pop()
+    output.write_text(json.dumps(content, separators=(",", ":")))
+    done = _weft("verify", str(output))
+    assert done.returncode == 2
+    assert "has not what it should have in the end" in done.stderr.replace("\n", " ")
+
+
+@pytest.mark.parametrize("length", ["2K", "64K", "4M"])
+def test_what_is_chosen_is_fastest_in_virtual_time(length: str) -> None:
+    chosen = weft.conset.compile("allreduce", on="rail-h100", bytes=length, nodes=range(24))
+    times = [simulated for _, _, simulated in chosen.considered if simulated is not None]
+    assert len(times) >= 3
+    assert chosen.simulate() == min(times)
+    assert chosen.schedule.form in {form for form, _, _ in chosen.considered}
+    assert chosen.simulate(data=True) == pytest.approx(chosen.simulate())
 
 
 @pytest.mark.parametrize(
@@ -178,3 +210,28 @@ def test_real_numbers_over_mpi_in_virtual_time(ring: Path, tmp_path: Path) -> No
     done = _weft("run", "--on", "hgx-h100", "-n", "4", str(program), str(ring))
     assert done.returncode == 0, done.stderr
     assert done.stdout.count("right") == 4
+
+
+def test_elements_that_virtual_time_does_not_add_are_left_to_the_model() -> None:
+    chosen = weft.conset.compile("allreduce", on="hgx-h100", bytes="1M", element_bytes=2)
+    assert all(simulated is None for _, _, simulated in chosen.considered)
+    assert chosen.predict() == min(predicted for _, predicted, _ in chosen.considered)
+
+
+def test_packed_files_are_read_as_others_and_refused_when_they_are_none(tmp_path: Path) -> None:
+    path = tmp_path / "allreduce.json.gz"
+    compiled = weft.conset.compile("allreduce", on="hgx-h100", bytes="1M")
+    compiled.write(path)
+    assert collectives.is_one(path)
+    assert collectives.read(path).to_json() == compiled.schedule.to_json()
+    whole = path.read_bytes()
+    path.write_bytes(whole[:-20])
+    assert "packed by gzip as its name says" in _weft("verify", str(path)).stderr.replace("\n", " ")
+    path.write_bytes(b"{}")
+    done = _weft("verify", str(path))
+    assert (done.returncode, "expected a schedule in JSON, packed by gzip" in done.stderr) == (2, True)
+    schedule = tmp_path / "schedule.json.gz"
+    done = _weft("compile", "hypercube", "--on", "iwarp64", "--effort", "0", "-o", str(schedule))
+    assert done.returncode == 0, done.stderr
+    done = _weft("verify", str(schedule), "--pattern", "hypercube")
+    assert done.returncode == 0, done.stderr

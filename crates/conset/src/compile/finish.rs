@@ -51,6 +51,8 @@ impl Compilation<'_> {
             lower_bounds,
             predicted_seconds,
             message_seconds: None,
+            by_messages: false,
+            message_seed: None,
             digest: String::new(),
         };
         schedule.sealed_until(stop).ok_or(CompileError::Interrupted)

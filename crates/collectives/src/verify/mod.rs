@@ -4,6 +4,8 @@
 //! an order in which they can; paths are links that follow each other; the rates and times are what the links allow; and
 //! the cut of the bound is counted again, link by link.
 
+mod exchange;
+
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::error::CollectiveError;
@@ -37,6 +39,10 @@ pub fn verify(schedule: &Schedule) -> Result<(), CollectiveError> {
             return Err(CollectiveError::new(format!("{} has no root, found {root}", collective.name())));
         }
     };
+    if let Some(exchange) = &schedule.exchange {
+        expect(schedule.stages.is_empty(), "it has stages of trees and an exchange, expected one of both".into())?;
+        return exchange::check(schedule, exchange);
+    }
     let stages = match schedule.collective {
         Collective::Allgather | Collective::Broadcast => vec![Operation::Copy],
         Collective::ReduceScatter | Collective::Reduce => vec![Operation::Reduce],
@@ -46,8 +52,7 @@ pub fn verify(schedule: &Schedule) -> Result<(), CollectiveError> {
     expect(operations == stages, format!("the stages are {operations:?}, expected {stages:?}"))?;
     schedule.stages.iter().enumerate().try_for_each(|(number, stage)| {
         let fabric = &schedule.fabric;
-        let is_rank = (0..fabric.vertices.len()).map(|vertex| fabric.ranks.contains(&vertex)).collect();
-        let checker = Checker { schedule, fabric, stage, roots: &roots, is_rank };
+        let checker = Checker { schedule, fabric, stage, roots: &roots, paths: Paths::of(fabric) };
         checker.check().map_err(|error| CollectiveError::new(format!("stage {number}: {error}")))
     })
 }
@@ -60,41 +65,24 @@ struct Checker<'a> {
     fabric: &'a Fabric,
     stage: &'a Stage,
     roots: &'a [usize],
+    paths: Paths<'a>,
+}
+
+/// What paths may be on a network.
+struct Paths<'a> {
+    fabric: &'a Fabric,
     is_rank: Vec<bool>,
 }
 
-impl Checker<'_> {
-    fn check(&self) -> Result<(), CollectiveError> {
-        if self.stage.chunks == 0 || self.stage.parts <= 0 {
-            return Err(CollectiveError::new("expected chunks and parts above 0"));
-        }
-        for (number, tree) in self.stage.trees.iter().enumerate() {
-            self.check_tree(tree).map_err(|error| CollectiveError::new(format!("tree {number}: {error}")))?;
-        }
-        self.check_ranges()?;
-        self.check_rate()?;
-        self.check_bound()?;
-        self.check_seconds()
-    }
-
-    fn check_tree(&self, tree: &Tree) -> Result<(), CollectiveError> {
-        let wrong = |what: String| Err(CollectiveError::new(what));
-        if tree.root >= self.fabric.ranks.len() || tree.weight <= 0 {
-            return wrong(format!("root {} and weight {}: no such rank or nothing to send", tree.root, tree.weight));
-        }
-        for (number, transfer) in tree.transfers.iter().enumerate() {
-            if let Err(what) = self.check_path(transfer.0, transfer.1, &transfer.2) {
-                return wrong(format!("transfer {number}: {what}"));
-            }
-        }
-        match self.stage.operation {
-            Operation::Copy => self.check_copies(tree),
-            Operation::Reduce => self.check_sums(tree),
-        }
+impl<'a> Paths<'a> {
+    fn of(fabric: &'a Fabric) -> Paths<'a> {
+        let mut is_rank = vec![false; fabric.vertices.len()];
+        fabric.ranks.iter().for_each(|&vertex| is_rank[vertex] = true);
+        Paths { fabric, is_rank }
     }
 
     /// The links lead from one rank to the other and through no third.
-    fn check_path(&self, from: usize, to: usize, links: &[u32]) -> Result<(), String> {
+    fn check(&self, from: usize, to: usize, links: &[u32]) -> Result<(), String> {
         let Some((&start, &end)) = self.fabric.ranks.get(from).zip(self.fabric.ranks.get(to)) else {
             return Err(format!("from rank {from} to rank {to}, which there are not both"));
         };
@@ -118,6 +106,37 @@ impl Checker<'_> {
             return Err(format!("its links do not lead to rank {to}"));
         }
         Ok(())
+    }
+}
+
+impl Checker<'_> {
+    fn check(&self) -> Result<(), CollectiveError> {
+        if self.stage.chunks == 0 || self.stage.parts <= 0 {
+            return Err(CollectiveError::new("expected chunks and parts above 0"));
+        }
+        for (number, tree) in self.stage.trees.iter().enumerate() {
+            self.check_tree(tree).map_err(|error| CollectiveError::new(format!("tree {number}: {error}")))?;
+        }
+        self.check_ranges()?;
+        self.check_rate()?;
+        self.check_bound()?;
+        self.check_seconds()
+    }
+
+    fn check_tree(&self, tree: &Tree) -> Result<(), CollectiveError> {
+        let wrong = |what: String| Err(CollectiveError::new(what));
+        if tree.root >= self.fabric.ranks.len() || tree.weight <= 0 {
+            return wrong(format!("root {} and weight {}: no such rank or nothing to send", tree.root, tree.weight));
+        }
+        for (number, transfer) in tree.transfers.iter().enumerate() {
+            if let Err(what) = self.paths.check(transfer.0, transfer.1, &transfer.2) {
+                return wrong(format!("transfer {number}: {what}"));
+            }
+        }
+        match self.stage.operation {
+            Operation::Copy => self.check_copies(tree),
+            Operation::Reduce => self.check_sums(tree),
+        }
     }
 
     fn check_copies(&self, tree: &Tree) -> Result<(), CollectiveError> {

@@ -1,0 +1,428 @@
+//! Allreduce by rounds of messages: recursive doubling and halving, Swing, rings along one axis or several, direct exchanges
+//! on one level or two, and trees of whole buffers.
+//!
+//! Sources: Thakur, Rabenseifner and Gropp 2005, section 4.5 (doubling, halving, ranks folded to a power of two); De Sensi
+//! and others, Swing, NSDI 2024; Sack and Gropp 2012 (all axes of a torus at once, each with a part of the data).
+
+use rustc_hash::FxHashMap;
+
+use crate::fabric::Fabric;
+use crate::predict::exchange_seconds;
+use crate::schedule::{Bound, Collective, Exchange, Message, Operation, Round, Transfer};
+use crate::steps::{Step, Within, classes, digits, rings, swing};
+use crate::symmetric::Paths;
+
+/// Messages of a form, at most: a ring of 700 ranks.
+const MAX_MESSAGES: usize = 1 << 20;
+
+/// More ranks than this do not exchange with each other all at once.
+const MAX_DIRECT: usize = 64;
+
+/// From, to, first byte and bytes.
+type Sent = (usize, usize, u64, u64);
+
+/// What is done in a round, and its messages.
+type Draft = (Operation, Vec<Sent>);
+
+/// A form before its paths are known: its name, and the rounds of each part of the buffer, which go on at the same time.
+struct Form {
+    name: String,
+    parts: Vec<Vec<Draft>>,
+}
+
+/// A range of the buffer: first element and elements, with the bytes of an element.
+#[derive(Clone, Copy)]
+struct Part {
+    first: u64,
+    count: u64,
+    element: u64,
+}
+
+impl Part {
+    /// Of all elements the part `index` of `parts`.
+    fn of(bytes: u64, element: u64, index: usize, parts: usize) -> Part {
+        let at = |index: usize| (u128::from(bytes / element) * index as u128 / parts as u128) as u64;
+        Part { first: at(index), count: at(index + 1) - at(index), element }
+    }
+
+    /// First byte and bytes between two of `of` positions.
+    fn between(self, range: (usize, usize), of: usize) -> (u64, u64) {
+        let at = |position: usize| (u128::from(self.count) * position as u128 / of as u128) as u64;
+        ((self.first + at(range.0)) * self.element, (at(range.1) - at(range.0)) * self.element)
+    }
+}
+
+/// The exchanges that a collective of `bytes` may be done by on this network, the fastest by the model first.
+pub fn exchanges(fabric: &Fabric, collective: Collective, bytes: u64, element: u64, most: usize) -> Vec<Exchange> {
+    if collective != Collective::Allreduce {
+        return Vec::new();
+    }
+    let capacities = vec![1; fabric.links.len()];
+    let edges: Vec<_> =
+        fabric.links.iter().zip(capacities).map(|(link, capacity)| (link.from, link.to, capacity)).collect();
+    let paths = Paths::new(fabric.vertices.len(), &edges, &fabric.ranks, fabric.forwards);
+    let bound = bound(fabric, bytes);
+    let mut exchanges: Vec<Exchange> = Vec::new();
+    for form in forms(&paths, &edges, bytes, element) {
+        let Some(mut exchange) = routed(form, &paths, &bound) else { continue };
+        exchange.seconds = exchange_seconds(fabric, &exchange);
+        let position = exchanges.partition_point(|known| known.seconds <= exchange.seconds);
+        let is_known = exchanges.iter().any(|known| known.rounds == exchange.rounds && known.routes == exchange.routes);
+        if position < most && !is_known {
+            exchanges.insert(position, exchange);
+            exchanges.truncate(most);
+        }
+    }
+    exchanges
+}
+
+/// All forms for the ranks of a network.
+fn forms(paths: &Paths, edges: &[crate::bound::Edge], bytes: u64, element: u64) -> Vec<Form> {
+    let ranks = paths.ranks();
+    let whole = Part::of(bytes, element, 0, 1);
+    let power = 1usize << ranks.ilog2();
+    let mut forms = Vec::new();
+    let mut add = |name: String, parts: Vec<Option<Vec<Draft>>>| {
+        if let Some(parts) = parts.into_iter().collect() {
+            forms.push(Form { name, parts });
+        }
+    };
+    let twos = vec![2; power.ilog2() as usize];
+    let near_first = digits(&twos, Within::Direct);
+    let far_first: Vec<Step> = near_first.iter().rev().cloned().collect();
+    add("recursive doubling".into(), vec![Some(folded(doubled(&near_first, power, whole), ranks, whole))]);
+    for steps in [&near_first, &far_first] {
+        let rounds = divided(steps, power, whole);
+        add("recursive halving".into(), vec![rounds.map(|rounds| folded(rounds, ranks, whole))]);
+    }
+    if ranks <= MAX_DIRECT {
+        add("direct".into(), vec![divided(&digits(&[ranks], Within::Direct), ranks, whole)]);
+    }
+    let (extents, is_torus) = paths.axes(edges);
+    for extents in &extents {
+        for (name, factors) in two_level(extents) {
+            let steps = digits(&factors, Within::Direct);
+            let rounds = divided(&steps, ranks, whole);
+            add(format!("{name}, nearest first"), vec![rounds]);
+            let steps: Vec<Step> = steps.into_iter().rev().collect();
+            add(format!("{name}, nearest last"), vec![divided(&steps, ranks, whole)]);
+        }
+    }
+    for extents in extents.iter().filter(|_| is_torus) {
+        let count = 2 * extents.len();
+        let part = |index: usize| (Part::of(bytes, element, index, count), index / 2, index % 2 == 1);
+        let swung = |index: usize| {
+            let (part, first, is_mirrored) = part(index);
+            divided(&swing(extents, first, is_mirrored)?, ranks, part)
+        };
+        let ringed = |index: usize| {
+            let (part, first, is_mirrored) = part(index);
+            divided(&rings(extents, first, is_mirrored), ranks, part)
+        };
+        add(format!("swing, {count} parts"), (0..count).map(swung).collect());
+        add(format!("rings of axes, {count} parts"), (0..count).map(ringed).collect());
+        for first in 0..extents.len() {
+            let steps = swing(extents, first, false);
+            add("swing".into(), vec![steps.as_ref().and_then(|steps| divided(steps, ranks, whole))]);
+            add("swing of whole buffers".into(), vec![steps.map(|steps| doubled(&steps, ranks, whole))]);
+        }
+    }
+    if 2 * ranks * (ranks - 1) <= MAX_MESSAGES {
+        let order: Vec<usize> = (0..ranks).collect();
+        add("ring".into(), vec![ring(&order, whole)]);
+        for extents in extents.iter().filter(|extents| is_torus && extents.len() > 1) {
+            add("ring from neighbour to neighbour".into(), vec![ring(&snake(extents), whole)]);
+        }
+        let backwards: Vec<usize> = order.iter().rev().copied().collect();
+        let parts = [(order, 0), (backwards, 1)].map(|(order, index)| ring(&order, Part::of(bytes, element, index, 2)));
+        add("ring both ways".into(), parts.to_vec());
+    }
+    add("tree".into(), vec![Some(tree(ranks, whole))]);
+    forms
+}
+
+/// What `extents` of systems and of what is in each allow: direct exchanges on each level, and halving among systems.
+fn two_level(extents: &[usize]) -> Vec<(String, Vec<usize>)> {
+    let direct: Vec<usize> = extents.iter().rev().copied().filter(|&extent| extent > 1).collect();
+    let mut levels = Vec::new();
+    if direct.len() > 1 && direct.iter().all(|&extent| extent <= MAX_DIRECT) {
+        levels.push((format!("direct on {} levels", direct.len()), direct.clone()));
+    }
+    let primes = |extent: usize| {
+        let (mut rest, mut primes, mut factor) = (extent, Vec::new(), 2);
+        while rest > 1 {
+            while rest.is_multiple_of(factor) {
+                primes.push(factor);
+                rest /= factor;
+            }
+            factor += 1;
+        }
+        primes
+    };
+    let first = direct[0];
+    let inner = std::iter::once(first).chain(direct[1..].iter().flat_map(|&extent| primes(extent)));
+    if direct.len() > 1 && first <= MAX_DIRECT && first > 2 {
+        levels.push(("direct inside, halving outside".into(), inner.collect()));
+    }
+    levels.push(("halving by prime factors".into(), direct.iter().flat_map(|&extent| primes(extent)).collect()));
+    levels.retain(|(_, factors)| factors.iter().all(|&factor| factor <= MAX_DIRECT));
+    levels
+}
+
+/// From neighbour to neighbour along all axes, there and back.
+fn snake(extents: &[usize]) -> Vec<usize> {
+    let mut order = vec![0];
+    for &extent in extents {
+        let longer = order.iter().enumerate().flat_map(|(position, &first)| {
+            let along = move |step: usize| if position % 2 == 0 { step } else { extent - 1 - step };
+            (0..extent).map(move |step| first * extent + along(step))
+        });
+        order = longer.collect();
+    }
+    order
+}
+
+/// Every step with the whole of the part: pairs swap their sums.
+fn doubled(steps: &[Step], ranks: usize, part: Part) -> Vec<Draft> {
+    let (start, bytes) = part.between((0, ranks), ranks);
+    let both = |pair: &Vec<usize>| [(pair[0], pair[1], start, bytes), (pair[1], pair[0], start, bytes)];
+    steps.iter().map(|step| (Operation::Reduce, step.groups.iter().flat_map(both).collect())).collect()
+}
+
+/// Reduce-scatter by the steps, and allgather by them backwards.
+fn divided(steps: &[Step], ranks: usize, part: Part) -> Option<Vec<Draft>> {
+    let positions = classes(steps, ranks)?;
+    let mut rounds = Vec::new();
+    let all = || steps.iter().zip(&positions);
+    let each = |(step, positions): (&Step, &Vec<(usize, usize)>), operation: Operation| {
+        let size = step.groups.first().map_or(1, Vec::len);
+        let range = |rank: usize| part.between(positions[rank], ranks);
+        let shifted = |group: &[usize], index: usize, by: usize| group[(index + by) % size];
+        let members = || step.groups.iter().flat_map(move |group| (0..size).map(move |index| (group, index)));
+        let sent = |group: &[usize], index: usize, to: usize, whose: usize| {
+            let (start, bytes) = range(whose);
+            (group[index], to, start, bytes)
+        };
+        match step.within {
+            Within::Direct => {
+                let messages = (1..size).flat_map(|by| members().map(move |(group, index)| (group, index, by)));
+                let message = |(group, index, by): (&Vec<usize>, usize, usize)| {
+                    let to = shifted(group, index, by);
+                    sent(group, index, to, if operation == Operation::Reduce { to } else { group[index] })
+                };
+                vec![(operation, messages.map(message).collect())]
+            }
+            Within::Ring => {
+                // A block is complete where it belongs in the end, or begins there.
+                let begin = usize::from(operation == Operation::Reduce);
+                let round = |round: usize| {
+                    let message = |(group, index): (&Vec<usize>, usize)| {
+                        let whose = shifted(group, index, 2 * size - begin - round);
+                        sent(group, index, shifted(group, index, 1), whose)
+                    };
+                    (operation, members().map(message).collect())
+                };
+                (0..size - 1).map(round).collect()
+            }
+        }
+    };
+    all().for_each(|step| rounds.extend(each(step, Operation::Reduce)));
+    all().rev().for_each(|step| rounds.extend(each(step, Operation::Copy)));
+    Some(rounds)
+}
+
+fn ring(order: &[usize], part: Part) -> Option<Vec<Draft>> {
+    let step = Step { groups: vec![order.to_vec()], within: Within::Ring };
+    divided(&[step], order.len(), part)
+}
+
+/// Rounds of a power of two of participants among any number of ranks: the first ones work in pairs, one of which takes part
+/// for both.
+fn folded(rounds: Vec<Draft>, ranks: usize, part: Part) -> Vec<Draft> {
+    let extra = ranks - (1 << ranks.ilog2());
+    if extra == 0 {
+        return rounds;
+    }
+    let (start, bytes) = part.between((0, 1), 1);
+    let rank_of = |participant: usize| if participant < extra { 2 * participant } else { participant + extra };
+    let inside = rounds.into_iter().map(|(operation, messages)| {
+        let messages = messages.into_iter().map(|(from, to, start, bytes)| (rank_of(from), rank_of(to), start, bytes));
+        (operation, messages.collect())
+    });
+    let fold = (Operation::Reduce, (0..extra).map(|pair| (2 * pair + 1, 2 * pair, start, bytes)).collect());
+    let unfold = (Operation::Copy, (0..extra).map(|pair| (2 * pair, 2 * pair + 1, start, bytes)).collect());
+    std::iter::once(fold).chain(inside).chain([unfold]).collect()
+}
+
+/// Whole buffers to rank 0 along a binomial tree, and back.
+fn tree(ranks: usize, part: Part) -> Vec<Draft> {
+    let (start, bytes) = part.between((0, 1), 1);
+    let distances = (0..usize::BITS).map(|bit| 1usize << bit).take_while(|&distance| distance < ranks);
+    let round = |distance: usize| {
+        let senders = (distance..ranks).step_by(2 * distance);
+        (Operation::Reduce, senders.map(|from| (from, from - distance, start, bytes)).collect())
+    };
+    let up: Vec<Draft> = distances.map(round).collect();
+    let back = up.iter().rev().map(|(_, messages)| {
+        let turned = messages.iter().map(|&(from, to, start, bytes)| (to, from, start, bytes));
+        (Operation::Copy, turned.collect())
+    });
+    let down: Vec<Draft> = back.collect();
+    up.into_iter().chain(down).collect()
+}
+
+/// A form with paths, all parts at once. `None` where two ranks have no path or there are too many messages.
+fn routed(form: Form, paths: &Paths, bound: &Bound) -> Option<Exchange> {
+    let messages: usize = form.parts.iter().flatten().map(|(_, messages)| messages.len()).sum();
+    if messages > MAX_MESSAGES {
+        return None;
+    }
+    let mut routes: Vec<Transfer> = Vec::new();
+    let mut known: FxHashMap<(usize, usize), u32> = FxHashMap::default();
+    let mut rounds: Vec<Round> = Vec::new();
+    for part in form.parts {
+        for (number, (operation, messages)) in part.into_iter().enumerate() {
+            if number == rounds.len() {
+                rounds.push(Round { operation, messages: Vec::new() });
+            }
+            if rounds[number].operation != operation {
+                return None;
+            }
+            for (from, to, start, bytes) in messages.into_iter().filter(|message| message.3 > 0) {
+                let route = match known.get(&(from, to)) {
+                    Some(&route) => route,
+                    None => {
+                        routes.push(Transfer(from, to, paths.get(from, to)?.to_vec()));
+                        known.insert((from, to), routes.len() as u32 - 1);
+                        routes.len() as u32 - 1
+                    }
+                };
+                rounds[number].messages.push(Message(route, start, bytes));
+            }
+        }
+    }
+    rounds.retain(|round| !round.messages.is_empty());
+    Some(Exchange { form: form.name, routes, rounds, bound: bound.clone(), seconds: 0.0 })
+}
+
+/// The rank whose links carry least: as much as the buffer has must leave it, and come to it.
+fn bound(fabric: &Fabric, bytes: u64) -> Bound {
+    let (mut out, mut into) = (vec![0.0; fabric.vertices.len()], vec![0.0; fabric.vertices.len()]);
+    for link in &fabric.links {
+        out[link.from] += link.bandwidth;
+        into[link.to] += link.bandwidth;
+    }
+    let least = |exit: &[f64]| {
+        let slower = |a: &usize, b: &usize| exit[*a].total_cmp(&exit[*b]);
+        fabric.ranks.iter().copied().min_by(slower).map_or((0, f64::INFINITY), |vertex| (vertex, exit[vertex]))
+    };
+    let ((leaving, exit), (entering, entry)) = (least(&out), least(&into));
+    let cut = if exit <= entry {
+        vec![leaving]
+    } else {
+        (0..fabric.vertices.len()).filter(|&vertex| vertex != entering).collect()
+    };
+    Bound { cut, rate: exit.min(entry), seconds: bytes as f64 / exit.min(entry) }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::execute::Timed;
+    use crate::schedule::{KIND, Schedule};
+    use crate::verify::verify;
+
+    fn fabric(topology: &weft_machine::Topology, forwards: bool) -> Fabric {
+        let nodes = topology.nodes();
+        let vertex = |end| match end {
+            weft_machine::Vertex::Node(node) => node,
+            weft_machine::Vertex::Switch(switch) => nodes + switch,
+        };
+        let links = (0..topology.links()).map(|link| topology.link_ends(link));
+        let link = |(from, to)| crate::Link { from: vertex(from), to: vertex(to), bandwidth: 25e9, latency: 1e-6 };
+        Fabric {
+            name: "a network".into(),
+            vertices: (0..nodes + topology.switches()).map(|vertex| format!("v{vertex}")).collect(),
+            ranks: (0..nodes).collect(),
+            links: links.map(link).filter(|link| link.from != link.to).collect(),
+            message_seconds: 1e-6,
+            forwards,
+        }
+    }
+
+    #[test]
+    fn every_form_gives_the_sum_by_the_verifier_and_by_the_numbers() {
+        use weft_machine::Topology::{Crossbar, FatTree, Hypercube, Torus};
+        let fabrics = [
+            (Torus { extents: vec![4, 4] }, true),
+            (Torus { extents: vec![2, 8] }, true),
+            (Torus { extents: vec![3, 4] }, true),
+            (Torus { extents: vec![5] }, false),
+            (Hypercube { dimension: 3 }, true),
+            (Crossbar { nodes: 2 }, false),
+            (Crossbar { nodes: 6 }, false),
+            (Crossbar { nodes: 7 }, false),
+            (FatTree { children: vec![4, 3], parents: vec![1, 2] }, false),
+        ];
+        let mut names = BTreeSet::new();
+        for (topology, forwards) in fabrics {
+            let fabric = fabric(&topology, forwards);
+            // Blocks of unequal length, and buffers of fewer elements than blocks.
+            for bytes in [4 * 1009, 4 * 13] {
+                for exchange in exchanges(&fabric, Collective::Allreduce, bytes, 4, usize::MAX) {
+                    let form = exchange.form.clone();
+                    let schedule = Schedule {
+                        kind: KIND.to_owned(),
+                        collective: Collective::Allreduce,
+                        bytes,
+                        element_bytes: 4,
+                        root: None,
+                        fabric: fabric.clone(),
+                        stages: Vec::new(),
+                        exchange: Some(exchange),
+                    };
+                    verify(&schedule).unwrap_or_else(|error| panic!("{topology:?}, {form}: {error}"));
+                    let program = Timed::new(Arc::new(schedule), false, 1).unwrap();
+                    weft_threads::run(program.ranks(), &program, &weft_threads::Options::default())
+                        .unwrap_or_else(|error| panic!("{topology:?}, {form}: {error}"));
+                    names.insert(form);
+                }
+            }
+        }
+        let expected = [
+            "direct",
+            "direct inside, halving outside, nearest first",
+            "direct on 2 levels, nearest last",
+            "halving by prime factors, nearest first",
+            "recursive doubling",
+            "recursive halving",
+            "ring",
+            "ring both ways",
+            "ring from neighbour to neighbour",
+            "rings of axes, 4 parts",
+            "swing",
+            "swing of whole buffers",
+            "swing, 4 parts",
+            "tree",
+        ];
+        expected.iter().for_each(|name| assert!(names.contains(*name), "{name} is not among {names:?}"));
+    }
+
+    #[test]
+    fn a_snake_goes_from_neighbour_to_neighbour() {
+        let order = snake(&[3, 2, 2]);
+        assert_eq!(order, [0, 1, 3, 2, 6, 7, 5, 4, 8, 9, 11, 10]);
+    }
+
+    #[test]
+    fn folded_ranks_take_part_through_their_neighbours() {
+        let part = Part::of(40, 4, 0, 1);
+        let rounds = folded(doubled(&digits(&[2], Within::Direct), 2, part), 3, part);
+        let pairs: Vec<Vec<(usize, usize)>> =
+            rounds.iter().map(|(_, messages)| messages.iter().map(|sent| (sent.0, sent.1)).collect()).collect();
+        assert_eq!(pairs, [vec![(1, 0)], vec![(0, 2), (2, 0)], vec![(0, 1)]]);
+    }
+}

@@ -1,0 +1,83 @@
+"""A compiled collective as text: its rounds or its trees."""
+
+from __future__ import annotations
+
+import json
+from collections import defaultdict
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+from weft import units
+from weft.inputs import quoted
+
+if TYPE_CHECKING:
+    from weft._core import CollectiveSchedule
+
+MAX_LINES = 64
+"""Lines of a tree, and messages of a round, that are shown."""
+
+
+def text(schedule: CollectiveSchedule) -> str:
+    """A line for each round, or the trees of the first root of each stage.
+
+    Examples
+    --------
+    >>> from weft.conset import collectives
+    >>> lines = text(collectives.compile("broadcast", "hgx-h100", "1K", method="throughput").schedule).splitlines()
+    >>> lines[0].startswith("broadcast on hgx-h100: 8 ranks, 1 KiB, trees, ")
+    True
+    """
+    content = json.loads(schedule.to_json())
+    seconds = units.seconds(schedule.predicted_seconds)
+    lines = [
+        f"{schedule.collective} on {quoted(schedule.machine)}: {schedule.ranks:,} ranks, "
+        f"{units.length(schedule.bytes)}, {schedule.form}, {seconds}"
+    ]
+    if "exchange" in content:
+        lines += _rounds(content["exchange"])
+    for number, stage in enumerate(content["stages"]):
+        lines += _stage(number, stage)
+    return "\n".join(lines) + "\n"
+
+
+def _rounds(exchange: dict[str, Any]) -> Iterator[str]:
+    yield ""
+    yield "round  what    messages  bytes of each      rank 0 sends to"
+    for number, each in enumerate(exchange["rounds"]):
+        lengths = sorted({length for _, _, length in each["messages"]})
+        shown = f"{lengths[0]:,}" if len(lengths) == 1 else f"{lengths[0]:,} to {lengths[-1]:,}"
+        routes = [exchange["routes"][route] for route, _, _ in each["messages"]]
+        to = [str(receiver) for sender, receiver, _ in routes if sender == 0]
+        more = f", and {len(to) - 8} more" if len(to) > 8 else ""
+        yield f"{number:5}  {each['operation']:6}  {len(routes):8,}  {shown:17}  {', '.join(to[:8])}{more}".rstrip()
+
+
+def _stage(number: int, stage: dict[str, Any]) -> Iterator[str]:
+    trees = stage["trees"]
+    root = trees[0]["root"]
+    of_root = [tree for tree in trees if tree["root"] == root]
+    pieces = "merged messages" if stage["merged"] else f"in {stage['chunks']:,} pieces"
+    yield ""
+    yield f"stage {number}: {stage['operation']}, {len(trees):,} trees, {pieces}; of root {root}:"
+    for index, tree in enumerate(of_root[:4]):
+        yield f"  tree {index}: {tree['bytes']:,} bytes from {tree['start']:,}"
+        yield from _tree(tree, stage["operation"])
+    if len(of_root) > 4:
+        yield f"  and {len(of_root) - 4:,} more trees"
+
+
+def _tree(tree: dict[str, Any], operation: str) -> Iterator[str]:
+    """The ranks below the root, a step to the right for each transfer; with the links that it crosses."""
+    below: dict[int, list[tuple[int, int]]] = defaultdict(list)
+    for sender, receiver, links in tree["transfers"]:
+        near, far = (sender, receiver) if operation == "copy" else (receiver, sender)
+        below[near].append((far, len(links)))
+    left, lines = [(tree["root"], 0, 0)], 0
+    while left and lines < MAX_LINES:
+        rank, depth, links = left.pop()
+        hops = f"  ({links} links)" if links > 1 else ""
+        yield f"    {'  ' * depth}{rank}{hops}"
+        lines += 1
+        left += [(far, depth + 1, count) for far, count in reversed(below[rank])]
+    if left:
+        yield f"    and {len(tree['transfers']) + 1 - lines:,} more ranks"

@@ -1,0 +1,124 @@
+"""A compiled collective as rounds of messages: what executions and exports have in common.
+
+Trees that are sent in pieces, merged messages and exchanges all come to this: in every round a rank sends what it had
+before, then takes what comes, as a copy or as a summand; and it goes on when all of its own messages are through.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import defaultdict
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+if TYPE_CHECKING:
+    from weft._core import CollectiveSchedule
+
+
+class Range(NamedTuple):
+    """Elements of the whole buffer."""
+
+    first: int
+    length: int
+
+
+class Message(NamedTuple):
+    """What one rank sends to another in a round."""
+
+    sender: int
+    receiver: int
+    ranges: tuple[Range, ...]
+
+    @property
+    def elements(self) -> int:
+        """Elements of all ranges."""
+        return sum(where.length for where in self.ranges)
+
+
+@dataclass
+class Round:
+    """Messages that do not wait for each other; whether what comes is added."""
+
+    is_reduction: bool
+    messages: list[Message] = field(default_factory=list)
+
+
+def rounds(schedule: CollectiveSchedule) -> list[Round]:
+    """The rounds of a verified schedule, in order.
+
+    Examples
+    --------
+    >>> from weft.conset import collectives
+    >>> allreduce = collectives.compile("allreduce", "hgx-h100", "4K", method="latency").schedule
+    >>> all_rounds = rounds(allreduce)
+    >>> all_rounds[0].is_reduction, sum(len(each.messages) for each in all_rounds) == allreduce.messages
+    (True, True)
+    """
+    content = json.loads(schedule.to_json())
+    if "exchange" in content:
+        return list(_exchanged(content["exchange"], content["element_bytes"]))
+    return [
+        each
+        for stage in content["stages"]
+        for each in (_merged if stage["merged"] else _pipelined)(stage, content["element_bytes"])
+    ]
+
+
+def shard(schedule: CollectiveSchedule, rank: int) -> Range:
+    """A rank's shard; the first ranks have one element more where they do not divide evenly.
+
+    Examples
+    --------
+    >>> from weft.conset import collectives
+    >>> shard(collectives.compile("allgather", "hgx-h100", 4 * 9).schedule, 1)
+    Range(first=2, length=1)
+    """
+    each, more = divmod(schedule.bytes // schedule.element_bytes, schedule.ranks)
+    return Range(rank * each + min(rank, more), each + (rank < more))
+
+
+def _exchanged(exchange: dict[str, Any], size: int) -> Iterator[Round]:
+    for each in exchange["rounds"]:
+        messages = []
+        for route, start, length in each["messages"]:
+            sender, receiver, _ = exchange["routes"][route]
+            messages.append(Message(sender, receiver, (Range(start // size, length // size),)))
+        yield Round(each["operation"] == "reduce", messages)
+
+
+def _pipelined(stage: dict[str, Any], size: int) -> list[Round]:
+    """Every piece of a tree is passed on in the round after that in which it came."""
+    chunks = stage["chunks"]
+    of_round: dict[int, list[Message]] = defaultdict(list)
+    for tree in stage["trees"]:
+        first, count = tree["start"] // size, tree["bytes"] // size
+        cuts = [first + count * chunk // chunks for chunk in range(chunks + 1)]
+        depth: dict[int, int] = defaultdict(int)
+        for sender, receiver, _ in tree["transfers"]:
+            depth[receiver] = max(depth[receiver], depth[sender] + 1)
+            for chunk in range(chunks):
+                piece = Range(cuts[chunk], cuts[chunk + 1] - cuts[chunk])
+                if piece.length:
+                    of_round[depth[sender] + chunk].append(Message(sender, receiver, (piece,)))
+    return [Round(stage["operation"] == "reduce", of_round[number]) for number in sorted(of_round)]
+
+
+def _merged(stage: dict[str, Any], size: int) -> list[Round]:
+    """Messages of all that goes from one rank to another, those first that wait for none."""
+    ranges: dict[tuple[int, int], list[Range]] = defaultdict(list)
+    waits: dict[tuple[int, int], set[tuple[int, int]]] = defaultdict(set)
+    for tree in (tree for tree in stage["trees"] if tree["bytes"]):
+        arrived: dict[int, list[tuple[int, int]]] = defaultdict(list)
+        for sender, receiver, _ in tree["transfers"]:
+            ranges[sender, receiver].append(Range(tree["start"] // size, tree["bytes"] // size))
+            waits[sender, receiver].update(arrived[sender])
+            arrived[receiver].append((sender, receiver))
+    result: list[Round] = []
+    left, sent = sorted(ranges), set[tuple[int, int]]()
+    while left:
+        ready = [pair for pair in left if waits[pair] <= sent]
+        result.append(Round(stage["operation"] == "reduce", [Message(*pair, tuple(ranges[pair])) for pair in ready]))
+        sent.update(ready)
+        left = [pair for pair in left if pair not in sent]
+    return result
