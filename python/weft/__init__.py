@@ -31,6 +31,7 @@ if TYPE_CHECKING:
         __version__,
     )
     from weft.advice import advise
+    from weft.capi import get_include, get_lib
     from weft.catalogue import machine, machines
     from weft.conset import compile
     from weft.distributed import DistributedArray, Geometry
@@ -63,6 +64,8 @@ _HOMES = {
     "compile": "weft.conset",
     "estimate": "weft.estimation",
     "fit": "weft.model",
+    "get_include": "weft.capi",
+    "get_lib": "weft.capi",
     "machine": "weft.catalogue",
     "machines": "weft.catalogue",
     "measure": "weft.study.measuring",
@@ -107,6 +110,8 @@ __all__ = [
     "estimate",
     "fit",
     "get",
+    "get_include",
+    "get_lib",
     "machine",
     "machines",
     "measure",
