@@ -165,38 +165,38 @@ impl Case {
 
     fn ghost(&self, halo: &Halo, rank: usize, element: &[i64]) -> Vec<u8> {
         let shape = self.geometry.shape();
-        let found: Vec<Found<'_>> =
+        let resolved: Vec<Resolved<'_>> =
             (0..shape.len()).map(|axis| find(&halo.edges[axis], element[axis], shape[axis] as i64)).collect();
         let edges: Vec<(usize, &Edge)> =
-            found.iter().enumerate().filter_map(|(axis, found)| Some((axis, found.edge?))).collect();
+            resolved.iter().enumerate().filter_map(|(axis, resolved)| Some((axis, resolved.edge?))).collect();
         match edges.last() {
             _ if edges.iter().any(|(_, edge)| **edge == Edge::Keep) => self.untouched(halo.array, rank),
             Some((_, Edge::Value(value))) => value.clone(),
             Some((last, Edge::Array(values))) => {
                 let lines = (0..shape.len()).filter(|axis| axis != last);
-                let line = lines.fold(0, |line, axis| line * shape[axis] + found[axis].at);
+                let line = lines.fold(0, |line, axis| line * shape[axis] + resolved[axis].at);
                 let size = self.elements[halo.array];
                 values[line * size..(line + 1) * size].to_vec()
             }
             Some(_) => unreachable!("the array goes on there"),
-            None => self.before(halo.array, &found.iter().map(|found| found.at).collect::<Vec<usize>>()),
+            None => self.before(halo.array, &resolved.iter().map(|resolved| resolved.at).collect::<Vec<usize>>()),
         }
     }
 }
 
-/// Where an index of an axis is found: an element of it, or the nearest one and the edge that it lies beyond.
-struct Found<'a> {
+/// Where an index of an axis is resolved: an element of it, or the nearest one and the edge that it lies beyond.
+struct Resolved<'a> {
     at: usize,
     edge: Option<&'a Edge>,
 }
 
 /// Walks to an index step by step, turning at mirrors.
-fn find<'a>(ends: &'a [Edge; 2], index: i64, extent: i64) -> Found<'a> {
+fn find<'a>(ends: &'a [Edge; 2], index: i64, extent: i64) -> Resolved<'a> {
     let (steps, start, direction) =
         if index < 0 { (-index, 0, -1) } else { ((index - extent + 1).max(0), index.min(extent - 1), 1) };
     let end = &ends[usize::from(index >= extent)];
     if steps > 0 && !matches!(end, Edge::Circular | Edge::Reflect | Edge::Symmetric) {
-        return Found { at: start as usize, edge: Some(end) };
+        return Resolved { at: start as usize, edge: Some(end) };
     }
     let (mut at, mut direction) = (start, direction);
     for _ in 0..steps {
@@ -211,7 +211,7 @@ fn find<'a>(ends: &'a [Edge; 2], index: i64, extent: i64) -> Found<'a> {
             }
         };
     }
-    Found { at: at as usize, edge: None }
+    Resolved { at: at as usize, edge: None }
 }
 
 /// What lies beyond an end, in an array with so many lines along the axis.
