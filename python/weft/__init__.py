@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from weft.pvar import ParallelVariable, VPSet, get, reduce, scan, send, shift, spread
     from weft.reports import report
     from weft.shifts import cshift, eoshift, polyshift
-    from weft.stencils import stencil
+    from weft.stencils import Update, stencil
     from weft.study.measuring import measure
 
 _HOMES = {
@@ -84,6 +84,7 @@ _HOMES = {
     "run": "weft.hosting.run",
     "simulate": "weft.launch.simulate",
     "stencil": "weft.stencils",
+    "Update": "weft.stencils",
 }
 
 _MODULES = ("model", "pvar", "samples", "shifts")
@@ -97,6 +98,7 @@ __all__ = [
     "ParallelVariable",
     "RunError",
     "Schedule",
+    "Update",
     "UsageError",
     "VPSet",
     "WeftError",

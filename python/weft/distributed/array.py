@@ -149,6 +149,12 @@ class DistributedArray(ArrayOperations):
 
         return applied(stencil, self, out=out, steps=steps, threads=threads)
 
+    def __weft_update__(self, update: Any, values: dict[str, Any], mask: Any) -> dict[str, Any]:
+        """A step of `weft.Update` for distributed fields. Collective."""
+        from weft.distributed.updates import updated
+
+        return updated(update, values, mask)
+
     def __weft_shift__(self, by: Any, axis: Any, boundary: Any = None, out: Any = None) -> DistributedArray:
         """What `weft.cshift` and `weft.eoshift` give for this array: one that is divided alike. Collective."""
         return shifted(self, by, axis, boundary, out)

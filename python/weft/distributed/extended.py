@@ -42,14 +42,14 @@ class ExtendedDistributedStencilPlan(DistributedStencilPlan):
         self._held: dict[str, DistributedArray] = {}
         self._released = False
 
-        def prepare() -> tuple[object, _Local]:
+        def prepare() -> tuple[object, Local]:
             if steps_per_exchange != 1:
                 raise UsageError(
                     "several steps per exchange are for boundaries that are circular, a number or an array, the same "
                     "at both ends; this stencil has others: give steps_per_exchange=1"
                 )
             count = 1 if threads is None else counted("threads", threads)
-            local = _Local(geometry, stencil, dtype_of(dtype), halo, count)
+            local = Local(geometry, stencil, dtype_of(dtype), halo, count)
             return (geometry.shape, geometry.grid, local.dtype.str, local.halo, repr(list(stencil.points))), local
 
         self._local = geometry.communicator.agreed("stencil", prepare)
@@ -127,7 +127,7 @@ class ExtendedDistributedStencilPlan(DistributedStencilPlan):
         return self._exchange
 
 
-class _Local:
+class Local:
     """What one rank computes."""
 
     def __init__(
@@ -251,8 +251,7 @@ class _Local:
         """Computes what needs no ghosts."""
         if self._plan is None:
             return
-        for held, values in self._refreshed:
-            np.copyto(held, values)
+        self.refresh()
         for region in self._as_they_are:
             index = slices(region, self.site)
             out.local[index] = x.local[index]
@@ -270,6 +269,23 @@ class _Local:
         index = slices(region, self.site)
         for side in np.ndindex(*x.local.shape[: self.first]):
             self._plan.apply_region(x.local_with_halo[side], out.local[side][index], ranges)
+
+    def sums(self, x: DistributedArray, rows: slice) -> NDArray[Any]:
+        """The stencil's sums at some rows of the block along the grid's first axis, whose ghosts are there."""
+        lengths = [own.stop - own.start for own in self._own]
+        region = [(rows.start, rows.stop), *((0, length) for length in lengths[1:])]
+        ranges = [(b + start, b + stop) for b, (start, stop) in zip(self._sides, region, strict=True)]
+        sides = x.local.shape[: self.first]
+        part = np.empty((*sides, rows.stop - rows.start, *x.local.shape[self.first + 1 :]), self.dtype)
+        assert self._plan is not None  # a block without sites has no rows
+        for side in np.ndindex(*sides):
+            self._plan.apply_region(x.local_with_halo[side], part[side], ranges)
+        return part
+
+    def refresh(self) -> None:
+        """Takes over what coefficient arrays hold."""
+        for held, values in self._refreshed:
+            np.copyto(held, values)
 
 
 def ends_are_those_of_shifts(stencil: Any) -> bool:

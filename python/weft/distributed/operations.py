@@ -104,7 +104,7 @@ class ArrayOperations(np.lib.mixins.NDArrayOperatorsMixin):
         sizes: Any = np.abs(self._self())
         if ord == 2:
             squares = np.asarray(sizes.local, np.result_type(sizes.dtype, np.float32)).ravel()
-            return math.sqrt(_combined(self._self(), np.dot(squares, squares), np.add))
+            return math.sqrt(combined_partials(self._self(), np.dot(squares, squares), np.add))
         if ord == 1:
             return float(sizes.sum())
         if ord == math.inf:
@@ -167,7 +167,7 @@ def _first(values: Sequence[Any]) -> Any:
     return next(value for value in values if _is_distributed(value))
 
 
-def _own_part(value: Any, like: DistributedArray, what: str) -> Any:
+def own_part(value: Any, like: DistributedArray, what: str) -> Any:
     """This rank's elements of an operand."""
     if _is_distributed(value):
         if value.geometry is not like.geometry and value.geometry != like.geometry:
@@ -197,10 +197,10 @@ def of_elements(ufunc: Any, inputs: Sequence[Any], out: Sequence[Any], options: 
     like = _first([*inputs, *out, options.get("where")])
     if any(not (target is None or _is_distributed(target)) for target in out):
         raise UsageError("the result of a distributed array is one: out must be a DistributedArray")
-    own = [_own_part(value, like, f"operand {number}") for number, value in enumerate(inputs)]
+    own = [own_part(value, like, f"operand {number}") for number, value in enumerate(inputs)]
     if "where" in options:
-        options = {**options, "where": _own_part(options["where"], like, "where")}
-    targets = tuple(None if target is None else _own_part(target, like, "out") for target in out)
+        options = {**options, "where": own_part(options["where"], like, "where")}
+    targets = tuple(None if target is None else own_part(target, like, "out") for target in out)
     results = ufunc(*own, **options, **({"out": targets} if any(t is not None for t in targets) else {}))
     several = results if isinstance(results, tuple) else (results,)
     wrapped = []
@@ -243,7 +243,7 @@ def reduced(array: Any, ufunc: Any, axis: Axes, dtype: DTypeLike | None, out: An
     is_empty = 0 in array.geometry.local_shape()
     partial = None if is_empty else np.asarray(ufunc.reduce(array.local, axis=axes, **options), kind)
     if len(axes) == array.ndim:
-        return _combined(array, partial, ufunc)
+        return combined_partials(array, partial, ufunc)
     from weft.distributed.geometry import Geometry
 
     others = tuple(n for one, n in enumerate(array.geometry.shape) if one not in axes)
@@ -260,13 +260,18 @@ def _exchanged(array: DistributedArray, parts: Sequence[bytes], what: str) -> li
     return list(ranks.native.exchange(parts, digest))
 
 
-def _combined(array: DistributedArray, partial: Any, ufunc: Any) -> Any:
-    """The ranks' numbers combined in the order of ranks, the same on every rank; None of a rank without elements."""
+def combined_partials(array: DistributedArray, partial: Any, ufunc: Any) -> Any:
+    """The ranks' numbers combined in the order of ranks, the same on every rank.
+
+    None stands for nothing, as of a rank without elements, and is the result where all have nothing.
+    """
     own = b"" if partial is None or 0 in array.geometry.local_shape() else np.asarray(partial).tobytes()
     kind = np.asarray(0 if partial is None else partial).dtype
     names = _exchanged(array, [kind.str.encode()] * array.geometry.ranks, "types of a reduction")
     parts = _exchanged(array, [own] * array.geometry.ranks, "reduction")
     values = [np.frombuffer(p, np.dtype(name.decode()))[0] for name, p in zip(names, parts, strict=True) if p]
+    if not values:
+        return None
     result = values[0]
     for value in values[1:]:
         result = ufunc(result, value)
@@ -327,10 +332,10 @@ def _within(part: Slices, block: Slices) -> Slices:
 
 
 def _product(array: DistributedArray, other: Any, product: Callable[..., Any]) -> Any:
-    own = _own_part(other, array, "the other array")
+    own = own_part(other, array, "the other array")
     if np.ndim(own) == 0:
         raise UsageError("a product of a distributed array is with another array")
-    return _combined(array, product(array.local.ravel(), np.ravel(own)), np.add)
+    return combined_partials(array, product(array.local.ravel(), np.ravel(own)), np.add)
 
 
 def _selection(array: DistributedArray, key: Any) -> tuple[list[NDArray[np.intp]], list[int]]:
@@ -399,7 +404,7 @@ def put_part(array: DistributedArray, key: Any, value: Any) -> None:
         whole = all(len(own) == n and (own == np.arange(n)).all() for own, n in zip(indices, array.shape, strict=True))
         if not whole:
             raise UsageError("a part is written from a number or an array that every rank has, not a distributed one")
-        array.local[...] = _own_part(value, array, "the value")
+        array.local[...] = own_part(value, array, "the value")
         return
     shape = tuple(len(own) for axis, own in enumerate(indices) if axis not in away)
     values = np.asarray(value)

@@ -192,6 +192,10 @@ class StencilPlan(Releasable):
             part *= 1j
             out += part
 
+    def reads(self, x: Array) -> bool:
+        """Whether `apply_region` reads this array as it lies."""
+        return self._flat(x) is not None
+
     def _parts_of(self, array: Array) -> Array:
         """The array as real numbers: a view."""
         if not self._complex:

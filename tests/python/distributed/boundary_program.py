@@ -14,6 +14,7 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "stencils"))
 
 from beyond import MAPS, apply, element
 from test_stencils_boundaries import case, slope
+from update_cases import CASES
 
 UNTOUCHED = -77
 
@@ -105,6 +106,20 @@ def distributed_coefficients():
         points = {(1, 0): c.gather(None), (0, -1): 2.0}
         assert np.array_equal(stencil(a).gather(None), apply(points, x, [("reflect", "reflect")] * 2))
         c.local[...] *= -3
+
+
+def updates():
+    """Coupled fields, with halos of their own or none."""
+    for make, halo in itertools.product(CASES, (0, 1, 2)):
+        update, fields, others, mask, results, reductions = make()
+        geometry = weft.Geometry(next(iter(fields.values())).shape)
+        arrays = {name: geometry.distribute(one, halo=halo) for name, one in fields.items()}
+        actual = update(**arrays, **others, mask=mask)
+        assert actual == reductions, (make.__name__, actual, reductions)
+        for name, wanted in results.items():
+            assert np.array_equal(arrays[name].gather(None), wanted), (make.__name__, halo)
+    with pytest.raises(UsageError, match="y is a ndarray, x a DistributedArray"):
+        weft.Update(lambda s: s, {"s": (weft.stencil({1: 1.0}), "x")}, "y")(x=weft.Geometry(5).zeros(), y=np.zeros(5))
 
 
 def mistakes():
