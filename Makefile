@@ -23,6 +23,9 @@ export PYO3_PYTHON := $(abspath $(BIN)/python)
 # The library that programs are loaded with in place of MPI, beside the Python sources that load it.
 STAND_IN := python/weft/hosting/lib
 
+# The library for programs in C, C++ and Fortran, beside the header.
+FOREIGN := python/weft/capi/lib
+
 RUST_SOURCES := Cargo.toml Cargo.lock $(shell find crates -name '*.rs' -o -name '*.toml' -o -name 'functions.txt' -o -name 'handles.txt' 2>/dev/null)
 
 .PHONY: setup wheel check-wheel study test test-rust test-python fuzz loom bench docs lint format clean
@@ -48,10 +51,12 @@ $(VENV)/packages-ready: $(VENV)/python-ready pyproject.toml constraints.txt
 # The native half, release build, and weft itself: Python sources are used in place, so only Rust asks for a rebuild.
 $(VENV)/installed: $(VENV)/packages-ready $(RUST_SOURCES)
 	VIRTUAL_ENV=$(abspath $(VENV)) PIP_CONSTRAINT=constraints.txt PIP_NO_DEPS=1 $(BIN)/maturin develop --release --locked
-	cargo build --release --locked --package weft-virtual-mpi --package weft-virtual-openmpi
+	cargo build --release --locked --package weft-virtual-mpi --package weft-virtual-openmpi --package weft-capi
 	mkdir -p $(STAND_IN)
 	cp $${CARGO_TARGET_DIR:-target}/release/libweft_virtual_mpi.so $(STAND_IN)/libmpi.so.12
 	cp $${CARGO_TARGET_DIR:-target}/release/libweft_virtual_openmpi.so $(STAND_IN)/libmpi.so.40
+	mkdir -p $(FOREIGN)
+	cp $${CARGO_TARGET_DIR:-target}/release/libweft.so $(FOREIGN)/libweft.so
 	@touch $@
 
 # A linker that knows the symbols of older C libraries; large, and needed for wheels alone.

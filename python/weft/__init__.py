@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     )
     from weft._core import Machine, MachineError, RunError, UsageError, WeftError, __version__
     from weft.advice import advise
+    from weft.capi import get_include, get_lib
     from weft.catalogue import machine, machines
     from weft.estimation import calibrate, estimate
     from weft.hosting.computing import compute
@@ -65,6 +66,8 @@ _HOMES = {
     "compute": "hosting.computing",
     "estimate": "estimation",
     "fit": "model",
+    "get_include": "capi",
+    "get_lib": "capi",
     "machine": "catalogue",
     "machines": "catalogue",
     "measure": "study.measuring",
@@ -118,6 +121,8 @@ __all__ = [
     "estimation",
     "fghc",
     "fit",
+    "get_include",
+    "get_lib",
     "health",
     "importing",
     "machine",

@@ -785,6 +785,10 @@ class StencilPlan:
     def apply(self, x: Any, out: Any) -> None:
         """Computes `out` from `x`. Raises UsageError when they do not fit or share memory."""
 
+    def apply_region(self, x: Any, out: Any, region: Sequence[tuple[int, int]]) -> None:
+        """Computes the sites `region` (first and one past the last along each axis) of `x` into `out`, which has its
+        extents. Raises UsageError."""
+
     def bind(self, x: Any, out: Any) -> BoundStencil:
         """A call with these arrays, checked once. Raises UsageError."""
 

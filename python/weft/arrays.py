@@ -18,7 +18,7 @@ Everything here also has a package of its own with more about it: `weft.shifts`,
 from weft.distributed import DistributedArray, DistributedStencilPlan, Geometry, HaloExchange, Polyshift
 from weft.distributed.neighbor import neighbor_alltoallv
 from weft.shifts import Shift, ShiftPlan, cshift, eoshift, polyshift
-from weft.stencils import Stencil, StencilPlan, stencil
+from weft.stencils import Stencil, StencilPlan, Update, stencil
 
 __all__ = [
     "DistributedArray",
@@ -30,6 +30,7 @@ __all__ = [
     "ShiftPlan",
     "Stencil",
     "StencilPlan",
+    "Update",
     "cshift",
     "eoshift",
     "neighbor_alltoallv",

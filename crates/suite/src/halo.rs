@@ -119,7 +119,7 @@ fn plan(geometry: &Geometry, rank: usize, storage: &Storage) -> Result<RankPlan,
     let halo = Ghosts {
         array: 0,
         widths: vec![[WIDTH, WIDTH]; axes],
-        edges: vec![Edge::Circular; axes],
+        edges: vec![[Edge::Circular, Edge::Circular]; axes],
         corners: Corners::None,
     };
     let pattern = Pattern::Halos(vec![halo]);

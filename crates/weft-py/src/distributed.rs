@@ -381,9 +381,11 @@ impl From<PyStorage> for Storage {
 
 /// A shift: source, result, axis, by, boundary ("circular", "value" or "array"), bytes of the boundary.
 type PyShift = (usize, usize, usize, i64, String, Vec<u8>);
-/// A halo: array, widths, edges ("circular", "value", "array" or "keep", and the bytes of values and arrays), corners ("none", "at once" or
-/// "staged").
-type PyHalo = (usize, Vec<[usize; 2]>, Vec<(String, Vec<u8>)>, String);
+/// What lies beyond an end of an axis: "circular", "reflect", "symmetric", "value", "array" or "keep", and the bytes of
+/// values and arrays.
+type PyEdge = (String, Vec<u8>);
+/// A halo: array, widths, both edges of each axis, corners ("none", "at once" or "staged").
+type PyHalo = (usize, Vec<[usize; 2]>, Vec<(PyEdge, PyEdge)>, String);
 
 fn shift((source, result, axis, by, kind, bytes): PyShift) -> PyResult<Shift> {
     let boundary = match kind.as_str() {
@@ -396,13 +398,16 @@ fn shift((source, result, axis, by, kind, bytes): PyShift) -> PyResult<Shift> {
 }
 
 fn halo((array, widths, edges, corners): PyHalo) -> PyResult<Halo> {
-    let edges = edges.into_iter().map(|(kind, bytes)| match kind.as_str() {
+    let edge = |(kind, bytes): PyEdge| match kind.as_str() {
         "circular" => Ok(Edge::Circular),
+        "reflect" => Ok(Edge::Reflect),
+        "symmetric" => Ok(Edge::Symmetric),
         "value" => Ok(Edge::Value(bytes)),
         "array" => Ok(Edge::Array(bytes)),
         "keep" => Ok(Edge::Keep),
         other => Err(usage(format!("there is no edge '{other}'"))),
-    });
+    };
+    let edges = edges.into_iter().map(|(before, after)| Ok([edge(before)?, edge(after)?]));
     let corners = match corners.as_str() {
         "none" => Corners::None,
         "at once" => Corners::AtOnce,

@@ -7,7 +7,8 @@ use pyo3::exceptions::PyBufferError;
 use pyo3::prelude::*;
 use weft_kernels::Stop;
 use weft_kernels::stencil::{
-    Array, Boundary, Coefficient, Element, Face, Layout, Options, Plan, Point, Source, Stencil, StencilError, Target,
+    Array, Boundary, Coefficient, Element, Face, Layout, Options, Plan, Point, Region, Source, Stencil, StencilError,
+    Target,
 };
 
 use crate::errors::UsageError;
@@ -49,13 +50,9 @@ impl<T: Element + BufferElement> Bound<T> {
         if target.readonly() {
             return Err(UsageError::new_err("out cannot be written: it is read-only"));
         }
-        let (source_layout, count) = layout(plan, &source, "x")?;
-        let (target_layout, target_count) = layout(plan, &target, "out")?;
-        if count != target_count {
-            return Err(UsageError::new_err(format!(
-                "x has {count} right-hand sides, out has {target_count}: they must agree"
-            )));
-        }
+        let (source_layout, count) = layout(plan, plan.extents(), &source, "x")?;
+        let (target_layout, target_count) = layout(plan, plan.extents(), &target, "out")?;
+        check_counts(count, target_count)?;
         if overlap(&source, &target) {
             return Err(UsageError::new_err("x and out share memory: results would overwrite what is still needed"));
         }
@@ -80,6 +77,45 @@ impl<T: Element + BufferElement> Bound<T> {
     }
 }
 
+/// Computes the sites of a region of `x` into `out`, which has the extents of the region.
+fn apply_region<T: Element + BufferElement>(
+    plan: &Plan<T>,
+    x: &Object<'_>,
+    out: &Object<'_>,
+    region: Region,
+) -> PyResult<()> {
+    let (source, target) = (buffer::<T>(x, "x")?, buffer::<T>(out, "out")?);
+    if target.readonly() {
+        return Err(UsageError::new_err("out cannot be written: it is read-only"));
+    }
+    let extents: Vec<usize> = region.ranges.iter().map(|&(from, to)| to.saturating_sub(from)).collect();
+    if extents.len() != plan.extents().len() {
+        return Err(UsageError::new_err(format!("a region of {} axes in {:?} sites", extents.len(), plan.extents())));
+    }
+    let (source_layout, count) = layout(plan, plan.extents(), &source, "x")?;
+    let (target_layout, target_count) = layout(plan, &extents, &target, "out")?;
+    check_counts(count, target_count)?;
+    if overlap(&source, &target) {
+        return Err(UsageError::new_err("x and out share memory: results would overwrite what is still needed"));
+    }
+    let components = plan.options().components;
+    let strides = target_layout.strides.iter().copied().chain([components as isize]);
+    let start: isize = region.ranges.iter().zip(strides).map(|(&(from, _), stride)| from as isize * stride).sum();
+    let source = Source { base: source.buf_ptr() as *const T, layout: &source_layout };
+    let base = (target.buf_ptr() as *mut T).wrapping_offset(-start);
+    let target = Target { base, layout: &target_layout };
+    // SAFETY: `x` has the plan's extents; `out` has those of the region, whose first site it begins with, and no other site
+    // is written; they do not overlap, and both buffers are held.
+    unsafe { plan.apply_region(&source, &target, count, &region) }.map_err(usage)
+}
+
+fn check_counts(count: usize, target_count: usize) -> PyResult<()> {
+    if count == target_count {
+        return Ok(());
+    }
+    Err(UsageError::new_err(format!("x has {count} right-hand sides, out has {target_count}: they must agree")))
+}
+
 /// PyO3's reference to an object of Python.
 type Object<'py> = pyo3::Bound<'py, PyAny>;
 
@@ -92,11 +128,15 @@ fn buffer<T: BufferElement>(array: &Object<'_>, name: &str) -> PyResult<PyBuffer
     })
 }
 
-/// Strides in elements of an array of the plan's shape, with or without an axis of right-hand sides before.
-fn layout<T: Element + BufferElement>(plan: &Plan<T>, buffer: &PyBuffer<T>, name: &str) -> PyResult<(Layout, usize)> {
+/// Strides in elements of an array of these extents, with or without an axis of right-hand sides before.
+fn layout<T: Element + BufferElement>(
+    plan: &Plan<T>,
+    extents: &[usize],
+    buffer: &PyBuffer<T>,
+    name: &str,
+) -> PyResult<(Layout, usize)> {
     let size = size_of::<T>() as isize;
     let (shape, strides) = (buffer.shape(), buffer.strides());
-    let extents = plan.extents();
     let (outer, last) = extents.split_at(extents.len() - 1);
     let row = last[0] * plan.options().components;
     let refuse = |what: &str| {
@@ -266,6 +306,16 @@ impl StencilPlan {
         match &self.plan {
             AnyPlan::Single(plan) => Bound::new(plan, x, out)?.run(py),
             AnyPlan::Double(plan) => Bound::new(plan, x, out)?.run(py),
+        }
+    }
+
+    /// Computes the sites `region` (first and one past the last along each axis) of arrays like `x` into `out`, which has
+    /// its extents. What the stencil reaches within `x` is read there, else the boundary comes in. Raises UsageError.
+    fn apply_region(&self, x: &Object<'_>, out: &Object<'_>, region: Vec<(usize, usize)>) -> PyResult<()> {
+        let region = Region { ranges: region };
+        match &self.plan {
+            AnyPlan::Single(plan) => apply_region(plan, x, out, region),
+            AnyPlan::Double(plan) => apply_region(plan, x, out, region),
         }
     }
 

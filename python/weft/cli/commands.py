@@ -10,6 +10,7 @@ from weft.cli import (
     advising,
     comparing,
     compiling,
+    configuring,
     estimating,
     exporting,
     fghc,
@@ -79,6 +80,7 @@ _PARTS = (
     estimating,
     advising,
     fghc,
+    configuring,
 )
 for _part in _PARTS:
     _part.add_to(app)

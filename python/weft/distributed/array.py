@@ -12,6 +12,7 @@ from weft import _core
 from weft._core import UsageError
 from weft.array_input import refuse_masked
 from weft.distributed.geometry import Geometry
+from weft.distributed.operations import ArrayOperations, shifted
 
 Halo = int | Sequence[int | Sequence[int]]
 """Ghosts around a block: a number for all sides, one for each axis, or a pair (before, after) for each axis."""
@@ -24,7 +25,7 @@ _WORD = 16
 """Bytes of a dtype's name that the root of a scatter tells the others."""
 
 
-class DistributedArray:
+class DistributedArray(ArrayOperations):
     """One rank's block of an array, with ghosts around it if asked for.
 
     Parameters
@@ -45,6 +46,10 @@ class DistributedArray:
     padded
         All of this rank's memory but the ghosts: a full block, elements and padding (see `Geometry.garbage_mask`).
 
+    Operators, ufuncs and `out=` work element by element, with numbers, arrays of the same geometry, and numpy arrays
+    that every rank has, which broadcast. Reductions (`sum`, `max`, `mean`, `norm`, `dot`; `axis=` too), and parts such
+    as `x[2, 1:3]`, a numpy array on every rank, are collective. `redistribute` divides the array in another way.
+
     Examples
     --------
     >>> import weft
@@ -52,6 +57,9 @@ class DistributedArray:
     >>> x.local[...] = 1.0
     >>> x.local.shape, x.local_with_halo.shape
     ((4, 6), (6, 8))
+    >>> y = 2 * x + 1
+    >>> float(y.sum()), y[1, 2:4].tolist(), weft.cshift(y, 1, 0)
+    (72.0, [3.0, 3.0], <DistributedArray (4, 6) of float64 over (1, 1) ranks>)
     """
 
     def __init__(self, geometry: Geometry, dtype: DTypeLike = np.float64, halo: Halo = 0) -> None:
@@ -90,6 +98,11 @@ class DistributedArray:
     def ndim(self) -> int:
         """The number of axes."""
         return self.geometry.ndim
+
+    @property
+    def size(self) -> int:
+        """Elements of the whole array."""
+        return int(np.prod(self.shape))
 
     def copy(self) -> DistributedArray:
         """An array of its own with the same elements and ghosts."""
@@ -135,6 +148,16 @@ class DistributedArray:
         from weft.distributed.stencils import applied
 
         return applied(stencil, self, out=out, steps=steps, threads=threads)
+
+    def __weft_update__(self, update: Any, values: dict[str, Any], mask: Any) -> dict[str, Any]:
+        """A step of `weft.Update` for distributed fields. Collective."""
+        from weft.distributed.updates import updated
+
+        return updated(update, values, mask)
+
+    def __weft_shift__(self, by: Any, axis: Any, boundary: Any = None, out: Any = None) -> DistributedArray:
+        """What `weft.cshift` and `weft.eoshift` give for this array: one that is divided alike. Collective."""
+        return shifted(self, by, axis, boundary, out)
 
     def __array__(self, dtype: DTypeLike | None = None, copy: bool | None = None) -> NDArray[Any]:
         """On one rank the array itself; with more, numpy cannot see it all."""

@@ -265,11 +265,9 @@ class Geometry:
         steps_per_exchange: int | Machine = 1,
     ) -> DistributedStencilPlan:
         """Plan a stencil of arrays of this geometry; see `weft.distributed.DistributedStencilPlan`. Collective."""
-        from weft.distributed.stencils import DistributedStencilPlan
+        from weft.distributed.extended import plan
 
-        return DistributedStencilPlan(
-            self, stencil, dtype, halo=halo, threads=threads, steps_per_exchange=steps_per_exchange
-        )
+        return plan(self, stencil, dtype, halo=halo, threads=threads, steps_per_exchange=steps_per_exchange)
 
     def check_shape(self, array: NDArray[Any], what: str) -> None:
         """Refuse an array that is not of the geometry's shape."""

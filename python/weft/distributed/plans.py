@@ -13,10 +13,12 @@ from numpy.typing import DTypeLike, NDArray
 from weft import _core, units
 from weft._core import UsageError
 from weft.array_input import refuse_masked
-from weft.distributed import calls
+from weft.distributed import calls, ghosts
 from weft.distributed.array import DistributedArray, Halo, widths
 from weft.distributed.geometry import Geometry
 from weft.distributed.observed import note
+from weft.stencils import boundaries
+from weft.stencils.boundaries import Ends
 
 if TYPE_CHECKING:
     from weft.shifts.estimates import ShiftEstimate
@@ -369,10 +371,14 @@ class HaloExchange(_Plan):
     halo
         Ghosts of each axis and side, as `DistributedArray` takes it; all of them are filled.
     boundary
-        What ghosts beyond an end of the array hold. None or "circular": the elements of the other end; a scalar: that;
-        "keep": what they held; an array of the geometry's shape without the axis (whole on every rank; read at each
-        call): its element on their line along the axis. One for all axes, or a list with one for each. Beyond the ends
-        of several axes the last has its say, an array's with the line that is nearest.
+        What ghosts beyond an end of the array hold. None or "circular": the elements of the other end; "antiperiodic":
+        these with the other sign; "reflect" and "symmetric": the elements of that end backwards, without and with the
+        last one, as `numpy.pad` has them; a scalar: that; "keep" or "none": what they held; an array of the geometry's
+        shape without the axis (whole on every rank; read at each call): its element on their line along the axis; a
+        function, called with an array of indices for each axis (they broadcast) when the plan is made: what it returns.
+        One for all axes, or a list with one for each, in which a tuple `(before, after)` gives each end its own.
+        Beyond the ends of several axes, axes are taken one after another as by `numpy.pad`: the last with a scalar, an
+        array or a function has its say, an array with the line that is nearest or that the array continues with.
     corners
         "none": only ghosts across faces. "at once": those across edges and corners too, each from the rank that has
         them. "staged": these too, axis by axis and so with fewer messages, but one after the other.
@@ -407,17 +413,23 @@ class HaloExchange(_Plan):
         def prepare() -> tuple[object, tuple[list[np.dtype[Any]], list[Any]]]:
             dtypes = _dtypes(dtype)
             super(HaloExchange, self).__init__(geometry, dtypes, halo)
-            edges = [_edges(boundary, geometry, of) for of in dtypes]
-            self._boundaries = [array for of in edges for _, array in of if array is not None]
+            ends = ghosts.ends_of(boundary, geometry)
+            edges = [_edges(ends, geometry, of) for of in dtypes]
+            self._boundaries = [array for of in edges for pair in of for _, array in pair if array is not None]
+            self._beyond = [ghosts.Beyond(ends, geometry, self.halo, of, corners != "none") for of in dtypes]
             if corners not in ("none", "at once", "staged"):
                 raise UsageError(f"corners cannot be had {corners!r}; there are 'none', 'at once' and 'staged'")
-            halos = [(array, list(self.halo), [edge for edge, _ in of], corners) for array, of in enumerate(edges)]
-            kinds = [[(kind, b"" if kind == "array" else value) for (kind, value), _ in of] for of in edges]
+            native = [[(before[0], after[0]) for before, after in of] for of in edges]
+            halos = [(array, list(self.halo), of, corners) for array, of in enumerate(native)]
+            kinds = [
+                [(kind, b"" if kind == "array" else value) for pair in of for kind, value in pair] for of in native
+            ]
             described = (
                 *(geometry.shape, geometry.grid, geometry.order),
                 self.halo,
                 list(map(str, dtypes)),
                 kinds,
+                [beyond.description for beyond in self._beyond],
                 corners,
             )
             return described, (dtypes, halos)
@@ -448,7 +460,8 @@ class HaloExchange(_Plan):
         return Bound(self, arrays)
 
     def _done(self, arrays: Sequence[DistributedArray]) -> None:
-        return None
+        for array, beyond in zip(arrays, self._beyond, strict=True):
+            beyond.fill(array)
 
     def explain(self) -> str:
         """What is done each time, and what it costs."""
@@ -470,6 +483,7 @@ class Bound:
         self._plan._prepare()
         exchange.begin(self._memories)
         exchange.end()
+        self._plan._done(self._arrays)
 
     def begin(self) -> None:
         """Start it."""
@@ -479,6 +493,7 @@ class Bound:
     def end(self) -> None:
         """Complete it."""
         self._plan.exchange.end()
+        self._plan._done(self._arrays)
 
 
 def _dtypes(dtype: Any) -> list[np.dtype[Any]]:
@@ -552,24 +567,26 @@ def _boundary(
     return ("array", array.bytes), array
 
 
-def _edges(boundary: Any, geometry: Geometry, dtype: np.dtype[Any]) -> list[tuple[Edge, BoundaryArray | None]]:
-    """What lies beyond the ends of each axis."""
-    ndim, shape = geometry.ndim, geometry.shape
-    several = list(boundary) if isinstance(boundary, list | tuple) else [boundary] * ndim
-    if len(several) != ndim:
-        raise UsageError(f"boundary has {len(several)} entries, but the geometry has {ndim} axes")
-    if ndim > 1 and getattr(boundary, "ndim", 0) > 0:
-        raise UsageError(
-            f"a boundary array belongs to one axis, and the geometry has {ndim}: give a boundary for each axis, such "
-            "as [array, 'circular']"
-        )
-    edges: list[tuple[Edge, BoundaryArray | None]] = []
-    for axis, one in enumerate(several):
-        if isinstance(one, str) and one == "keep":
-            edges.append((("keep", b""), None))
-        else:
-            edges.append(_boundary(one, dtype, shape[:axis] + shape[axis + 1 :], f"the boundary of axis {axis}"))
-    return edges
+_Filled = tuple[Edge, BoundaryArray | None]
+
+
+def _edges(ends: Sequence[Ends], geometry: Geometry, dtype: np.dtype[Any]) -> list[tuple[_Filled, _Filled]]:
+    """What the exchange puts beyond the ends of each axis."""
+    is_local = ghosts.is_local(ends)
+    shape = geometry.shape
+
+    def edge(axis: int, end: Any) -> _Filled:
+        if boundaries.is_word(end, boundaries.CIRCULAR, boundaries.REFLECT, boundaries.SYMMETRIC):
+            return (end, b""), None
+        if boundaries.is_word(end, boundaries.ANTIPERIODIC):
+            return (boundaries.CIRCULAR, b""), None
+        if boundaries.is_word(end, boundaries.NONE) or boundaries.is_function(end):
+            return ("keep", b""), None
+        filled = _boundary(end, dtype, shape[:axis] + shape[axis + 1 :], f"the boundary of axis {axis}")
+        # Where some are filled after the exchange, all are, in the order of axes.
+        return (("keep", b""), None) if is_local else filled
+
+    return [(edge(axis, pair.low), edge(axis, pair.high)) for axis, pair in enumerate(ends)]
 
 
 def _cast(value: Any, dtype: np.dtype[Any], what: str) -> NDArray[Any]:

@@ -28,6 +28,8 @@ class Ranks:
         self.rank = native.rank
         self.size = native.size
         self._exchanges = 0
+        self.shifts: dict[Any, Any] = {}
+        """Plans of earlier single shifts, the oldest first."""
 
     def agreed(self, what: str, prepare: Callable[[], tuple[object, _Value]]) -> _Value:
         """What `prepare` returns, once all ranks have come to the same.

@@ -261,21 +261,12 @@ class _Parts:
         self.dtype = dtype_of(dtype)
         self.real = np.dtype(REAL_OF[self.dtype.name])
         rank, site_rank = stencil.rank, stencil.site_rank
-        self.first = geometry.ndim - rank - site_rank
-        if self.first < 0:
-            raise UsageError(
-                f"an array of shape {geometry.shape} has {geometry.ndim} axes; this stencil needs {rank} for the grid"
-                + (f" and {site_rank} for a site" if site_rank else "")
-            )
+        if not all(map(boundaries.is_of_both_ends, stencil.boundary)):
+            raise UsageError("this stencil has other boundaries than shifts have: plan it with geometry.stencil")
+        self.first = check_grid(geometry, stencil)
         self.axes = range(self.first, self.first + rank)
         self.grid = geometry.shape[self.first : self.first + rank]
         self.site = geometry.shape[self.first + rank :]
-        for axis in range(self.first + rank, geometry.ndim):
-            if geometry.grid[axis] > 1:
-                raise UsageError(
-                    f"axis {axis} is of a site, but the geometry divides it over {geometry.grid[axis]} ranks; make the "
-                    f"geometry with serial={list(range(self.first + rank, geometry.ndim))}"
-                )
         self.components = math.prod(self.site) * (2 if self.dtype.kind == "c" else 1)
         if isinstance(steps_per_exchange, Machine):
             self.steps_per_exchange = _fastest(geometry, stencil, self.dtype, steps_per_exchange)
@@ -305,14 +296,13 @@ class _Parts:
         needed = needed_halo(self.geometry, self.stencil, self.steps_per_exchange)
         if halo is None:
             return needed
-        ghosts = widths(halo, self.geometry.ndim)
+        ghosts = own_halo(self.geometry, self.stencil, halo)
         if not is_enough(ghosts, needed):
             steps = f" in {self.steps_per_exchange} steps" if self.steps_per_exchange > 1 else ""
             raise UsageError(
                 f"a halo of {ghosts} is too narrow: the stencil reaches {needed}{steps} across the axes that are "
                 "divided"
             )
-        _refuse_site_halo(ghosts, self.stencil)
         return ghosts
 
     def _points(self) -> tuple[Points, Points]:
@@ -332,25 +322,13 @@ class _Parts:
                 return fitted
             if self.steps_per_exchange > 1:
                 return fitted, is_alike(fitted)
-            return fitted[self.geometry.local_slices()[self.first :][: len(self.grid)]], is_alike(fitted)
+            return own_coefficient(self.geometry, self.stencil, offset, fitted, self.dtype), is_alike(fitted)
         if self.steps_per_exchange > 1:
             raise UsageError(
                 f"the coefficients at {offset} are a distributed array, which has no values for the ghosts that "
                 "several steps per exchange compute; give the whole array on every rank, or steps_per_exchange=1"
             )
-        if np.iscomplexobj(coefficient.local) and self.dtype.kind != "c":
-            raise UsageError(f"the coefficient at {offset} is complex, the array is {self.dtype.name}")
-        other = coefficient.geometry
-        grid = slice(self.first, self.first + len(self.grid))
-        alike = other.shape == self.grid and other.ranks == self.geometry.ranks
-        if not alike or any(
-            other.local_slices(rank) != self.geometry.local_slices(rank)[grid] for rank in range(other.ranks)
-        ):
-            raise UsageError(
-                f"the coefficients at {offset} are divided as {other}; expected the grid {self.grid} divided as the "
-                f"arrays are: {self.geometry}"
-            )
-        return coefficient.local, False
+        return own_coefficient(self.geometry, self.stencil, offset, coefficient, self.dtype), False
 
     def _native(self, coefficient: Any, part: Callable[[Any], Any]) -> Any:
         """As the Rust core takes it: a number, or the memory of an array, its strides in elements, and whether each
@@ -421,6 +399,53 @@ class _Parts:
         return np.arange(here.start - before, here.stop + after) % self.grid[axis]
 
 
+def check_grid(geometry: Geometry, stencil: Stencil) -> int:
+    """The first axis of a geometry that is one of a stencil's grid. Raises UsageError where it has too few axes, or
+    divides a site."""
+    rank, site_rank = stencil.rank, stencil.site_rank
+    first = geometry.ndim - rank - site_rank
+    if first < 0:
+        raise UsageError(
+            f"an array of shape {geometry.shape} has {geometry.ndim} axes; this stencil needs {rank} for the grid"
+            + (f" and {site_rank} for a site" if site_rank else "")
+        )
+    for axis in range(first + rank, geometry.ndim):
+        if geometry.grid[axis] > 1:
+            raise UsageError(
+                f"axis {axis} is of a site, but the geometry divides it over {geometry.grid[axis]} ranks; make the "
+                f"geometry with serial={list(range(first + rank, geometry.ndim))}"
+            )
+    return first
+
+
+def own_coefficient(
+    geometry: Geometry, stencil: Stencil, offset: tuple[int, ...], coefficient: Any, dtype: np.dtype[Any]
+) -> Any:
+    """A coefficient as a number, or this rank's part of an array. Raises UsageError."""
+    first = geometry.ndim - stencil.rank - stencil.site_rank
+    grid = slice(first, first + stencil.rank)
+    if not isinstance(coefficient, DistributedArray):
+        fitted = fit(offset, coefficient, geometry.shape[grid], dtype)
+        return fitted if np.ndim(fitted) == 0 else fitted[geometry.local_slices()[grid]]
+    if np.iscomplexobj(coefficient.local) and dtype.kind != "c":
+        raise UsageError(f"the coefficient at {offset} is complex, the array is {dtype.name}")
+    other = coefficient.geometry
+    alike = other.shape == geometry.shape[grid] and other.ranks == geometry.ranks
+    if not alike or any(other.local_slices(rank) != geometry.local_slices(rank)[grid] for rank in range(other.ranks)):
+        raise UsageError(
+            f"the coefficients at {offset} are divided as {other}; expected the grid {geometry.shape[grid]} divided as "
+            f"the arrays are: {geometry}"
+        )
+    return coefficient.local
+
+
+def own_halo(geometry: Geometry, stencil: Stencil, halo: Halo) -> tuple[tuple[int, int], ...]:
+    """The ghosts of arrays that a stencil reads. Raises UsageError for ghosts within a site."""
+    ghosts = widths(halo, geometry.ndim)
+    _refuse_site_halo(ghosts, stencil)
+    return ghosts
+
+
 def needed_halo(geometry: Geometry, stencil: Stencil, steps: int = 1) -> tuple[tuple[int, int], ...]:
     """What a stencil reaches in so many steps across the axes that a geometry divides."""
     first = geometry.ndim - stencil.rank - stencil.site_rank
@@ -442,12 +467,14 @@ def applied(
     """A call of a stencil with a distributed array: plans it, or takes an earlier plan. Collective the first time."""
     geometry = x.geometry
     needed = needed_halo(geometry, stencil)
-    halo = x.halo if is_enough(x.halo, needed) else needed
+    halo: Halo | None = x.halo if is_enough(x.halo, needed) else needed
+    if not all(map(boundaries.is_of_both_ends, stencil.boundary)):
+        halo = None
     key = ("distributed", id(geometry.communicator), geometry, x.dtype, halo, threads)
     plans = stencil._plans
     plan = plans.get(key)
     if plan is None:
-        plan = DistributedStencilPlan(geometry, stencil, x.dtype, halo=halo, threads=threads)
+        plan = geometry.stencil(stencil, x.dtype, halo=halo, threads=threads)
         if len(plans) >= KEPT_PLANS:
             plans.pop(next(iter(plans)))
         plans[key] = plan

@@ -41,7 +41,7 @@ def cshift(x: Any, by: int, axis: int, out: Any = None) -> Any:
 
     Args:
         x: an array of numpy (not masked), or of another library with the array API (JAX, CuPy, PyTorch, Dask, which
-            stays lazy), or a list of numbers. Others, such as those of pandas, are refused.
+            stays lazy), a `weft.DistributedArray`, or a list of numbers. Others, such as those of pandas, are refused.
         by: distance, of either sign and any size.
         axis: the axis, from 0; negative ones count from the last.
         out: an array for the result; where it overlaps `x`, `x` is copied first. None makes a new one, in the order of
@@ -91,6 +91,9 @@ def eoshift(x: Any, by: int, axis: int, boundary: Any = 0, out: Any = None) -> A
 
 def _one(x: Any, by: int, axis: int, boundary: Any, out: Any) -> Any:
     if not isinstance(x, np.ndarray):
+        own = getattr(x, "__weft_shift__", None)
+        if own is not None:
+            return own(by, axis, boundary, out)
         xp = namespace([x])
         if xp is not None:
             return _one_elsewhere(xp, x, by, axis, boundary, out)

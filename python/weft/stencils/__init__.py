@@ -16,5 +16,6 @@ should be moved.
 
 from weft.stencils.description import Stencil, stencil
 from weft.stencils.plan import StencilPlan
+from weft.stencils.update import Update
 
-__all__ = ["Stencil", "StencilPlan", "stencil"]
+__all__ = ["Stencil", "StencilPlan", "Update", "stencil"]

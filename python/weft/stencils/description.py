@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from weft._core import UsageError
 from weft.array_input import own_array, refuse_masked
 from weft.stencils import boundaries, elsewhere
+from weft.stencils.extended import ExtendedStencilPlan
 from weft.stencils.plan import StencilPlan
 
 MAX_AXES = 4
@@ -36,10 +37,22 @@ def stencil(points: Mapping[Offset, Any], *, boundary: Any = boundaries.CIRCULAR
     Offset `d` along an axis is `cshift(x, d, axis)`, as in Fortran's CSHIFT and EOSHIFT; `numpy.roll` has the opposite
     sign. An offset along several axes is the shift along axis 0, of that the shift along axis 1, and so on.
 
-    `boundary` says what lies beyond the ends: "circular", or as in EOSHIFT a number, or an array of one rank less (the
-    grid without that axis). One for all axes, or a tuple with one for each. Because of the order of shifts, a place
-    beyond the ends of several axes has the boundary of the last of them; the array of an axis is indexed by the place
-    of the result along earlier axes, and of the neighbour along later ones.
+    `boundary` says what lies beyond the ends. One for all axes, or a tuple with one for each, in which a pair
+    `(low, high)` gives each end of an axis its own:
+
+    - "circular": the array begins again; "antiperiodic": with the other sign;
+    - a number, or an array of one rank less (the grid without that axis), as in EOSHIFT;
+    - "reflect" and "symmetric": the elements of that end backwards, without and with the last one, as `numpy.pad` has
+      them (Neumann conditions, with the end at an element and between two), at any distance;
+    - a function of position: called with an array of indices for each axis of the grid (those beyond the ends too; they
+      broadcast) when a plan is made;
+    - "none": sites that would need what lies beyond are not computed: the result there is `x`.
+
+    A place beyond the ends of several axes is what `numpy.pad` would put there, the axes taken one after another: the
+    boundary of the last of them that is a number, an array or a function, else the array continued along each. Where
+    all axes are circular or have a number or an array for both ends, the order is that of shifts: the array of an axis
+    is indexed by the place of the result along earlier axes, and of the neighbour along later ones. Otherwise it is
+    indexed by the place of the neighbour along all other axes, the nearest where that lies beyond their ends too.
 
     Arrays of coefficients and boundaries are read at each call, whatever their type, as the boundaries of
     `weft.arrays.eoshift` and `weft.arrays.polyshift` are: a change is seen by the next call, of a plan and of what is
@@ -108,7 +121,7 @@ class Stencil:
 
     @property
     def boundary(self) -> tuple[Any, ...]:
-        """What lies beyond the ends of each axis: "circular", a number or an array."""
+        """What lies beyond the ends of each axis: a boundary of `weft.stencil`, or a pair (low, high) of them."""
         return self._boundary
 
     @property
@@ -171,7 +184,9 @@ class Stencil:
 
         Coefficient and boundary arrays are read at each call (see `weft.arrays.stencil`). Raises UsageError.
         """
-        return StencilPlan(self, shape, dtype, steps=steps, threads=threads)
+        if all(map(boundaries.is_of_both_ends, self._boundary)):
+            return StencilPlan(self, shape, dtype, steps=steps, threads=threads)
+        return ExtendedStencilPlan(self, shape, dtype, steps=steps, threads=threads)
 
     def __repr__(self) -> str:
         return f"<stencil of {len(self._points)} points over {self._rank} axes>"

@@ -40,7 +40,10 @@ def apply(stencil: Stencil, x: Any, *, out: Any, steps: int) -> Any:
     rank, site_rank = stencil.rank, stencil.site_rank
     if x.ndim < rank + site_rank:
         raise UsageError(f"an array of shape {x.shape} has {x.ndim} axes; this stencil needs {rank + site_rank}")
-    once = by_shifts if needs_shifts(stencil) else by_slices
+    if all(map(boundaries.is_of_both_ends, stencil.boundary)):
+        once = by_shifts if needs_shifts(stencil) else by_slices
+    else:
+        once = by_padding
     for _ in range(counted("steps", steps)):
         x = once(xp, stencil, x)
     return x
@@ -129,11 +132,16 @@ def shifted(xp: Any, stencil: Stencil, x: Any, axis: int, by: int) -> Any:
 
 def by_slices(xp: Any, stencil: Stencil, x: Any) -> Any:
     """All points as slices of the array extended once along each axis."""
-    start = first_axis(stencil, x)
     extended = x
     for axis, (low, high) in enumerate(stencil.reach):
         if low or high:
             extended = extend(xp, stencil, x, extended, axis, low, high)
+    return of_windows(xp, stencil, x, extended)
+
+
+def of_windows(xp: Any, stencil: Stencil, x: Any, extended: Any) -> Any:
+    """The sum over slices of the extended array."""
+    start = first_axis(stencil, x)
     total: Any = None
     for offset, coefficient in stencil.points.items():
         window = tuple(
@@ -143,6 +151,69 @@ def by_slices(xp: Any, stencil: Stencil, x: Any) -> Any:
         term = coefficient_of(xp, stencil, x, coefficient) * extended[(slice(None),) * start + window]
         total = term if total is None else total + term
     return total
+
+
+def by_padding(xp: Any, stencil: Stencil, x: Any) -> Any:
+    """All points as slices of the array extended along one axis after the other, by the boundary of each end."""
+    extended = x
+    for axis, boundary in enumerate(stencil.boundary):
+        low, high = stencil.reach[axis]
+        at, extent = first_axis(stencil, x) + axis, x.shape[first_axis(stencil, x) + axis]
+        parts = [extended]
+        for end, indices in zip(boundaries.both(boundary), ((-low, 0), (extent, extent + high)), strict=True):
+            if indices[0] < indices[1]:
+                planes = end_planes(xp, stencil, x, extended, axis, end, np.arange(*indices))
+                parts = [planes, *parts] if indices[0] < 0 else [*parts, planes]
+        extended = xp.concat(parts, axis=at) if len(parts) > 1 else extended
+    return of_windows(xp, stencil, x, extended)
+
+
+def end_planes(xp: Any, stencil: Stencil, x: Any, extended: Any, axis: int, end: Any, indices: Any) -> Any:
+    """What lies at indices beyond an end, as wide as the array extended along earlier axes."""
+    start = first_axis(stencil, x)
+    at, grid = start + axis, tuple(x.shape[start : start + stencil.rank])
+    if boundaries.is_word(end, boundaries.NONE):
+        raise UsageError(
+            f"the boundary of axis {axis} is 'none', which is for numpy arrays and distributed ones: "
+            f"for {type(x).__name__} compute the inner part of the array"
+        )
+    if boundaries.is_word(end, *boundaries.CONTINUED):
+        planes = xp.take(extended, xp.asarray(boundaries.elements(end, indices, grid[axis])), axis=at)
+        if not boundaries.is_word(end, boundaries.ANTIPERIODIC):
+            return planes
+        signs = np.where(boundaries.is_negated(indices, grid[axis]), -1.0, 1.0)
+        signs = signs.reshape((-1,) + (1,) * (x.ndim - at - 1))
+        return planes * xp.asarray(signs, dtype=x.dtype)
+    shape = (*extended.shape[:at], len(indices), *extended.shape[at + 1 :])
+    if not boundaries.is_array(end) and not boundaries.is_function(end):
+        return xp.full(shape, end, dtype=x.dtype)
+    lines = [line_of(stencil, other, axis, grid) for other in range(stencil.rank)]
+    if boundaries.is_function(end):
+        lines[axis] = indices
+        values = np.broadcast_to(end(*np.ix_(*lines)), tuple(map(len, lines)))
+        planes = xp.asarray(np.array(values), dtype=x.dtype)
+    else:
+        planes = xp.asarray(end, dtype=x.dtype)
+        sites = boundaries.shape_of(axis, grid, tuple(x.shape[start + stencil.rank :]))
+        if tuple(planes.shape) not in (sites, boundaries.shape_of(axis, grid, ())):
+            raise UsageError(f"the boundary array of axis {axis} has shape {tuple(planes.shape)}; expected {sites}")
+        planes = xp.expand_dims(planes, axis=axis)
+        for other in range(axis):
+            planes = xp.take(planes, xp.asarray(np.clip(lines[other], 0, grid[other] - 1)), axis=other)
+    if planes.ndim == stencil.rank:
+        planes = xp.reshape(planes, tuple(planes.shape) + (1,) * stencil.site_rank)
+    return xp.broadcast_to(planes, shape)
+
+
+def line_of(stencil: Stencil, axis: int, last: int, grid: tuple[int, ...]) -> Any:
+    """The index of each plane of an axis, extended where it comes before `last`: that of the element where the array
+    continues."""
+    extent, (low, high) = grid[axis], stencil.reach[axis] if axis < last else (0, 0)
+    indices = np.arange(-low, extent + high)
+    for end, outside in zip(boundaries.both(stencil.boundary[axis]), (indices < 0, indices >= extent), strict=True):
+        if boundaries.is_word(end, *boundaries.CONTINUED):
+            indices[outside] = boundaries.elements(end, indices[outside], extent)
+    return indices
 
 
 def extend(xp: Any, stencil: Stencil, x: Any, extended: Any, axis: int, low: int, high: int) -> Any:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import operator
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -140,8 +140,7 @@ class StencilPlan(Releasable):
         UsageError for another shape or type, for what is no array of numpy, and after `release`.
         """
         native = self._live()
-        x = own_array("x", x)
-        self._check("x", x)
+        x = self._source_of(x)
         self._refresh()
         if out is None:
             out = empty(x.shape, self._dtype)
@@ -169,6 +168,39 @@ class StencilPlan(Releasable):
             np.add(real, part, out=out)
             x = out.copy() if self._steps > 1 else x
         return out
+
+    def _source_of(self, x: Any) -> Array:
+        self._live()
+        array: Array = own_array("x", x)
+        self._check("x", array)
+        return array
+
+    def apply_region(self, x: Array, out: Array, region: Sequence[tuple[int, int]]) -> None:
+        """One step at some sites: `region` is the first and one past the last along each axis of the grid.
+
+        `x` has the plan's shape, with at most one axis of right-hand sides before, and rows that lie together; `out`
+        has the extents of the region instead and shares no memory with it. What the stencil reaches of `x` is read, and
+        its boundary comes in beyond its ends. Raises UsageError where they do not fit.
+        """
+        native, ranges = self._live(), list(region)
+        self._refresh()
+        source, target = self._parts_of(x), self._parts_of(out)
+        native.apply_region(source, target, ranges)
+        if self._imaginary is not None:
+            part = np.empty(out.shape, self._dtype)
+            self._imaginary.apply_region(source, self._parts_of(part), ranges)
+            part *= 1j
+            out += part
+
+    def reads(self, x: Array) -> bool:
+        """Whether `apply_region` reads this array as it lies."""
+        return self._flat(x) is not None
+
+    def _parts_of(self, array: Array) -> Array:
+        """The array as real numbers: a view."""
+        if not self._complex:
+            return array
+        return array.reshape(*array.shape[: array.ndim - len(self._site) - 1], -1).view(self._real)
 
     def bind(self, x: Array, out: Array) -> Callable[[], None]:
         """A call without arguments that computes `out` from what `x` then holds: checked now, cheap each time.

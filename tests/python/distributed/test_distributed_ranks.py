@@ -13,14 +13,14 @@ from weft.launch import mpiexec
 PROGRAM = Path(__file__).parent / "rank_program.py"
 
 
-def launch(ranks, scenario, **variables):
-    words = [*mpiexec.command(), "-n", str(ranks), sys.executable, str(PROGRAM), scenario]
+def launch(ranks, scenario, program=PROGRAM, **variables):
+    words = [*mpiexec.command(), "-n", str(ranks), sys.executable, str(program), scenario]
     environment = {**os.environ, "WEFT_BLOCKED_LIMIT": "20", **variables}
     return subprocess.run(words, check=False, capture_output=True, text=True, timeout=120, env=environment)
 
 
-def succeed(ranks, scenario, **variables):
-    done = launch(ranks, scenario, **variables)
+def succeed(ranks, scenario, program=PROGRAM, **variables):
+    done = launch(ranks, scenario, program, **variables)
     assert done.returncode == 0, done.stderr
     assert done.stdout.count(f"{scenario}: ok") == ranks, done.stdout + done.stderr
 

@@ -3,7 +3,7 @@
 use weft_comm::Ends;
 
 use super::copy::{Address, BoxCopy, Copies};
-use super::moves::{self, Common, Interval, Side, products, still};
+use super::moves::{self, Common, Continuation, Interval, Side, products, still};
 use super::pattern::{Boundary, Corners, Edge, Halo, Pattern, PatternError, Shift, Storage};
 use crate::geometry::{Axis, Geometry};
 
@@ -186,7 +186,13 @@ impl Compiler<'_> {
                 let ranges: Vec<(i64, i64)> =
                     index.iter().zip(&extents).map(|(&at, &extent)| (at, at + extent as i64)).collect();
                 // Its number is that of the last one begun.
-                self.lines(self.boundaries.len() - 1, shift.axis, element, &ranges, &vec![false; extents.len()])
+                self.lines(
+                    self.boundaries.len() - 1,
+                    shift.axis,
+                    element,
+                    &ranges,
+                    &vec![[Continuation::Ends; 2]; extents.len()],
+                )
             }
         };
         fills.push(BoxCopy { from, to, extents, from_strides, to_strides, element });
@@ -200,14 +206,15 @@ impl Compiler<'_> {
     }
 
     /// An address among the constants for what a boundary array of `axis` has for a box of this rank, and its strides
-    /// over the box (0 along the axis). `ranges` are counted from the rank's first element.
+    /// over the box (0 along the axis). `ranges` are counted from the rank's first element; `beyond` says how each axis goes
+    /// on at its ends.
     fn lines(
         &mut self,
         number: usize,
         axis: usize,
         element: usize,
         ranges: &[(i64, i64)],
-        circular: &[bool],
+        beyond: &[[Continuation; 2]],
     ) -> (Address, Vec<isize>) {
         let shape = self.geometry.shape();
         let start = self.geometry.start(self.rank);
@@ -223,7 +230,7 @@ impl Compiler<'_> {
         let runs: Vec<Vec<Run>> = (0..shape.len())
             .map(|other| match other == axis {
                 true => vec![Run { at: 0, from: 0, length: 1, is_repeated: false }],
-                false => runs(start[other] as i64 + ranges[other].0, extents[other], shape[other], circular[other]),
+                false => runs(start[other] as i64 + ranges[other].0, extents[other], shape[other], beyond[other]),
             })
             .collect();
         let mut chosen: Vec<Vec<Run>> = vec![Vec::new()];
@@ -256,16 +263,14 @@ impl Compiler<'_> {
         let mut drafts: Vec<Draft> = (0..stages).map(|_| Draft::default()).collect();
         let mut number = 0;
         for halo in halos {
-            let numbers: Vec<Option<usize>> = halo
-                .edges
-                .iter()
-                .map(|edge| {
-                    matches!(edge, Edge::Array(_)).then(|| {
-                        self.boundaries.push(Vec::new());
-                        self.boundaries.len() - 1
-                    })
+            let mut number_of = |edge: &Edge| {
+                matches!(edge, Edge::Array(_)).then(|| {
+                    self.boundaries.push(Vec::new());
+                    self.boundaries.len() - 1
                 })
-                .collect();
+            };
+            let numbers: Vec<[Option<usize>; 2]> =
+                halo.edges.iter().map(|ends| [number_of(&ends[0]), number_of(&ends[1])]).collect();
             for direction in directions(halo) {
                 let stage = match halo.corners {
                     Corners::Staged => direction.iter().position(Option::is_some).unwrap_or(0),
@@ -283,7 +288,7 @@ impl Compiler<'_> {
     fn halo(
         &mut self,
         halo: &Halo,
-        arrays: &[Option<usize>],
+        arrays: &[[Option<usize>; 2]],
         direction: &[Option<Side>],
         number: usize,
         draft: &mut Draft,
@@ -293,18 +298,22 @@ impl Compiler<'_> {
         let stage = direction.iter().position(Option::is_some);
         let is_before = |axis: usize| halo.corners == Corners::Staged && stage.is_some_and(|stage| axis < stage);
         let coordinates = self.coordinates();
-        let travelling = |axis: usize| match (is_before(axis), &halo.edges[axis]) {
-            (false, _) => [0, 0],
-            (true, Edge::Keep) => [Side::Before, Side::After].map(|side| {
-                let axes = &self.geometry.axes()[axis];
-                let (from, to) = moves::ghost_outside(axes, coordinates[axis], side, width(axis, side));
-                width(axis, side) - (to - from) as usize
-            }),
-            (true, _) => halo.widths[axis],
+        let travelling = |axis: usize| {
+            [Side::Before, Side::After].map(|side| match (is_before(axis), edge(halo, axis, side)) {
+                (false, _) => 0,
+                (true, Edge::Keep) => {
+                    let axes = &self.geometry.axes()[axis];
+                    let (from, to) = moves::ghost_outside(axes, coordinates[axis], side, width(axis, side));
+                    width(axis, side) - (to - from) as usize
+                }
+                (true, _) => width(axis, side),
+            })
         };
-        let along = |make: fn(&Axis, usize, Side, usize, bool) -> Vec<Interval>| {
+        let along = |make: fn(&Axis, usize, Side, usize, Continuation) -> Vec<Interval>| {
             let axes = self.intervals(|number, axis, coordinate| match direction[number] {
-                Some(side) => make(axis, coordinate, side, width(number, side), halo.edges[number] == Edge::Circular),
+                Some(side) => {
+                    make(axis, coordinate, side, width(number, side), edge(halo, number, side).continuation())
+                }
                 None => still(axis, coordinate, travelling(number)),
             });
             products(self.geometry, &axes)
@@ -321,7 +330,7 @@ impl Compiler<'_> {
     fn fill_halo(
         &mut self,
         halo: &Halo,
-        arrays: &[Option<usize>],
+        arrays: &[[Option<usize>; 2]],
         direction: &[Option<Side>],
         travelling: &dyn Fn(usize) -> [usize; 2],
         fills: &mut Vec<BoxCopy>,
@@ -342,7 +351,7 @@ impl Compiler<'_> {
             }
         };
         let outside = |axis: usize, side: Side| -> (i64, i64) {
-            if halo.edges[axis] == Edge::Circular {
+            if edge(halo, axis, side).continuation() != Continuation::Ends {
                 return (0, 0);
             }
             moves::ghost_outside(&axes[axis], coordinates[axis], side, width(axis, side))
@@ -353,14 +362,14 @@ impl Compiler<'_> {
             if beyond.0 >= beyond.1 {
                 continue;
             }
-            if halo.edges[last] == Edge::Keep {
+            if *edge(halo, last, side) == Edge::Keep {
                 continue;
             }
             // Beyond the end of `last`, and of no axis after it, nor of one that is kept.
             let ranges: Vec<(i64, i64)> = (0..axes.len())
                 .map(|axis| match direction[axis] {
                     _ if axis == last => beyond,
-                    Some(side) if axis > last || halo.edges[axis] == Edge::Keep => {
+                    Some(side) if axis > last || *edge(halo, axis, side) == Edge::Keep => {
                         within(all(axis), outside(axis, side))
                     }
                     _ => all(axis),
@@ -374,11 +383,12 @@ impl Compiler<'_> {
             let index: Vec<i64> = ranges.iter().map(|range| range.0).collect();
             let to = Address { base: halo.array, offset: storage.offset(&index) };
             let extents = ranges.iter().map(|(from, to)| (to - from) as usize).collect();
-            let (from, from_strides) = match (&halo.edges[last], arrays[last]) {
+            let (from, from_strides) = match (edge(halo, last, side), arrays[last][usize::from(side == Side::After)]) {
                 (Edge::Value(value), _) => (self.constant(value), vec![0; ranges.len()]),
                 (_, Some(number)) => {
-                    let circular: Vec<bool> = halo.edges.iter().map(|edge| *edge == Edge::Circular).collect();
-                    self.lines(number, last, element, &ranges, &circular)
+                    let beyond: Vec<[Continuation; 2]> =
+                        halo.edges.iter().map(|ends| [ends[0].continuation(), ends[1].continuation()]).collect();
+                    self.lines(number, last, element, &ranges, &beyond)
                 }
                 _ => continue,
             };
@@ -476,17 +486,25 @@ struct Run {
     is_repeated: bool,
 }
 
-/// The lines that `length` indices from `first` of an axis take: around it where `circular`, else the nearest.
-fn runs(first: i64, length: usize, extent: usize, circular: bool) -> Vec<Run> {
+/// What lies beyond an end of an axis.
+fn edge(halo: &Halo, axis: usize, side: Side) -> &Edge {
+    &halo.edges[axis][usize::from(side == Side::After)]
+}
+
+/// The lines that `length` indices from `first` of an axis take: those that it goes on with, or the nearest.
+fn runs(first: i64, length: usize, extent: usize, beyond: [Continuation; 2]) -> Vec<Run> {
     let mut runs = Vec::new();
     let (mut at, end) = (0, extent as i64);
     while at < length {
         let index = first + at as i64;
-        let (from, most, is_repeated) = match index {
-            _ if circular => (index.rem_euclid(end), end - index.rem_euclid(end), false),
-            _ if index < 0 => (0, -index, true),
-            _ if index >= end => (end - 1, i64::MAX, true),
-            _ => (index, end - index, false),
+        let here = beyond[usize::from(index >= end)];
+        let (from, most, is_repeated) = match here {
+            _ if (0..end).contains(&index) => (index, end - index, false),
+            Continuation::Circular if index < 0 => (index.rem_euclid(end), end - index.rem_euclid(end), false),
+            Continuation::Circular => (index.rem_euclid(end), end, false),
+            Continuation::Reflect | Continuation::Symmetric => (here.element(index, end).unwrap_or(0), 1, false),
+            Continuation::Ends if index < 0 => (0, -index, true),
+            Continuation::Ends => (end - 1, i64::MAX, true),
         };
         let length = most.min((length - at) as i64) as usize;
         runs.push(Run { at, from: from as usize, length, is_repeated });

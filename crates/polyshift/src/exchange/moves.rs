@@ -47,6 +47,44 @@ pub fn products(geometry: &Geometry, axes: &[Vec<Interval>]) -> Vec<Common> {
     chosen.into_iter().map(common).filter(|common| !common.extents.contains(&0)).collect()
 }
 
+/// How an axis goes on beyond one of its ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Continuation {
+    /// Not at all: no element of the array is there.
+    Ends,
+    /// Around, from the other end.
+    Circular,
+    /// Back, with the last element as the mirror: it is not there twice.
+    Reflect,
+    /// Back, with a mirror beyond the last element: it is there twice.
+    Symmetric,
+}
+
+impl Continuation {
+    /// The element of an axis of `extent` that is found at an index, within the axis or beyond this end of it. A mirror
+    /// reflects again at the other end, so that any width has an element; `None` where there is none.
+    pub fn element(self, index: i64, extent: i64) -> Option<i64> {
+        if (0..extent).contains(&index) {
+            return Some(index);
+        }
+        let period = match self {
+            _ if extent == 0 => return None,
+            Continuation::Ends => return None,
+            Continuation::Circular => return Some(index.rem_euclid(extent)),
+            Continuation::Reflect if extent == 1 => return Some(0),
+            Continuation::Reflect => 2 * extent - 2,
+            Continuation::Symmetric => 2 * extent,
+        };
+        let within = index.rem_euclid(period);
+        let back = if self == Continuation::Reflect { period - within } else { period - 1 - within };
+        Some(if within < extent { within } else { back })
+    }
+
+    fn is_mirror(self) -> bool {
+        matches!(self, Continuation::Reflect | Continuation::Symmetric)
+    }
+}
+
 /// An axis on which nothing moves: the rank's own elements and, where ghosts travel too, those around them.
 pub fn still(axis: &Axis, coordinate: usize, ghosts: [usize; 2]) -> Vec<Interval> {
     let [before, after] = ghosts;
@@ -115,23 +153,37 @@ fn ghosts(axis: &Axis, coordinate: usize, side: Side, width: usize) -> (i64, i64
     }
 }
 
-/// Where the ghosts of `coordinate` come from.
-pub fn ghost_sources(axis: &Axis, coordinate: usize, side: Side, width: usize, circular: bool) -> Vec<Interval> {
+/// Where the ghosts of `coordinate` on one side come from, where the axis goes on beyond the end on that side as `beyond`
+/// says.
+pub fn ghost_sources(axis: &Axis, coordinate: usize, side: Side, width: usize, beyond: Continuation) -> Vec<Interval> {
     if axis.length(coordinate) == 0 {
         return Vec::new();
     }
     let (from, mine) = ghosts(axis, coordinate, side, width);
-    intervals_of(axis, from, width, circular, mine)
+    let mut intervals = intervals_of(axis, from, width, beyond == Continuation::Circular, mine);
+    if beyond.is_mirror() {
+        let (start, end) = ghost_outside(axis, coordinate, side, width);
+        intervals.extend((start..end).filter_map(|index| mirrored(axis, from - mine, index, beyond)));
+    }
+    intervals
+}
+
+/// The ghost at an index counted from a block's first element, `start`, that lies beyond a mirror: an interval of its own,
+/// as elements follow one another in the other direction there.
+fn mirrored(axis: &Axis, start: i64, index: i64, beyond: Continuation) -> Option<Interval> {
+    let element = beyond.element(start + index, axis.extent() as i64)?;
+    let (other, local) = axis.owner(element as usize);
+    Some(Interval { other, mine: index, theirs: local as i64, length: 1 })
 }
 
 /// Whose ghosts the elements of `coordinate` are, where those ghosts lie on `side` of their owners.
-pub fn ghost_targets(axis: &Axis, coordinate: usize, side: Side, width: usize, circular: bool) -> Vec<Interval> {
+pub fn ghost_targets(axis: &Axis, coordinate: usize, side: Side, width: usize, beyond: Continuation) -> Vec<Interval> {
     let mut targets = Vec::new();
     if axis.length(coordinate) == 0 || width == 0 {
         return targets;
     }
-    for other in near(axis, coordinate, width, circular) {
-        for source in ghost_sources(axis, other, side, width, circular) {
+    for other in near(axis, coordinate, width, beyond == Continuation::Circular) {
+        for source in ghost_sources(axis, other, side, width, beyond) {
             if source.other == coordinate {
                 targets.push(Interval { other, mine: source.theirs, theirs: source.mine, length: source.length });
             }
@@ -140,7 +192,7 @@ pub fn ghost_targets(axis: &Axis, coordinate: usize, side: Side, width: usize, c
     targets
 }
 
-/// The coordinates with elements whose ghosts may reach `coordinate`.
+/// The coordinates with elements whose ghosts may reach `coordinate`, by themselves or in a mirror at an end.
 fn near(axis: &Axis, coordinate: usize, width: usize, circular: bool) -> Vec<usize> {
     let filled = axis.filled();
     // One more than full blocks would need, for the last block may be short.
@@ -177,6 +229,23 @@ mod tests {
         })
     }
 
+    fn continuations() -> impl Strategy<Value = Continuation> {
+        use Continuation::{Circular, Ends, Reflect, Symmetric};
+        prop::sample::select(vec![Ends, Circular, Reflect, Symmetric])
+    }
+
+    #[test]
+    fn mirrors_are_those_of_numpy_pad() {
+        let beyond = |how: Continuation, extent: i64| -> Vec<i64> {
+            (-5..extent + 5).map(|index| how.element(index, extent).unwrap()).collect()
+        };
+        // numpy.pad(numpy.arange(3), 5, mode) with "reflect" and "symmetric".
+        assert_eq!(beyond(Continuation::Reflect, 3), [1, 0, 1, 2, 1, 0, 1, 2, 1, 0, 1, 2, 1]);
+        assert_eq!(beyond(Continuation::Symmetric, 3), [1, 2, 2, 1, 0, 0, 1, 2, 2, 1, 0, 0, 1]);
+        assert_eq!(beyond(Continuation::Reflect, 1), [0; 11]);
+        assert_eq!(Continuation::Reflect.element(-1, 0), None);
+    }
+
     /// Every pair of indices that a list of intervals joins, from the point of view of the receiver:
     /// (receiver, index, sender, index).
     type Pairs = Vec<(usize, i64, usize, i64)>;
@@ -211,14 +280,14 @@ mod tests {
     proptest! {
         #[test]
         fn what_is_received_is_what_is_sent(
-            axis in axes(), by in -70i64..70, width in 0usize..40, circular: bool,
+            axis in axes(), by in -70i64..70, width in 0usize..40, circular: bool, beyond in continuations(),
         ) {
             let into = received(&axis, |own| shift_sources(&axis, own, by, circular));
             let out = sent(&axis, |own| shift_targets(&axis, own, by, circular));
             prop_assert_eq!(into, out);
             for side in [Side::Before, Side::After] {
-                let into = received(&axis, |own| ghost_sources(&axis, own, side, width, circular));
-                let out = sent(&axis, |own| ghost_targets(&axis, own, side, width, circular));
+                let into = received(&axis, |own| ghost_sources(&axis, own, side, width, beyond));
+                let out = sent(&axis, |own| ghost_targets(&axis, own, side, width, beyond));
                 prop_assert_eq!(into, out);
             }
         }
@@ -255,7 +324,7 @@ mod tests {
             for own in (0..axis.ranks()).filter(|&own| axis.length(own) > 0) {
                 for (side, first) in [(Side::Before, -(width as i64)), (Side::After, axis.length(own) as i64)] {
                     let (from, to) = ghost_outside(&axis, own, side, width);
-                    let sources = ghost_sources(&axis, own, side, width, false);
+                    let sources = ghost_sources(&axis, own, side, width, Continuation::Ends);
                     for index in first..first + width as i64 {
                         let element = axis.range(own).start as i64 + index;
                         let inside = (0..axis.extent() as i64).contains(&element);

@@ -1,5 +1,6 @@
 //! What an exchange is of: arrays as they lie in memory, shifts of them, ghosts around them.
 
+use super::moves::Continuation;
 use crate::geometry::shape_text;
 
 /// How one array of a geometry lies in the memory of a rank. The same on all ranks but for the strides.
@@ -70,13 +71,29 @@ pub struct Shift {
 pub enum Edge {
     /// The elements of the other end.
     Circular,
+    /// The elements of the same end in reverse order, without the last one (`numpy.pad`'s "reflect").
+    Reflect,
+    /// The elements of the same end in reverse order, the last one first (`numpy.pad`'s "symmetric").
+    Symmetric,
     /// One element, as bytes. Where ghosts lie beyond the ends of several axes, the last such axis has its say.
     Value(Vec<u8>),
     /// An element for every line along the axis, as [`Boundary::Array`] has them. A ghost that lies beyond the end of an
-    /// earlier axis too has that of the nearest line, one that goes around a circular axis that of the line there.
+    /// earlier axis too has that of the nearest line, one beyond an axis that goes on there (around or back) that of the line that it goes on with.
     Array(Vec<u8>),
     /// What they held before: the exchange leaves alone whatever lies beyond such an end.
     Keep,
+}
+
+impl Edge {
+    /// How the array goes on there.
+    pub fn continuation(&self) -> Continuation {
+        match self {
+            Edge::Circular => Continuation::Circular,
+            Edge::Reflect => Continuation::Reflect,
+            Edge::Symmetric => Continuation::Symmetric,
+            Edge::Value(_) | Edge::Array(_) | Edge::Keep => Continuation::Ends,
+        }
+    }
 }
 
 /// Which ghosts are filled.
@@ -99,7 +116,8 @@ pub struct Halo {
     pub array: usize,
     /// Ghosts to fill before and after the elements of each axis.
     pub widths: Vec<[usize; 2]>,
-    pub edges: Vec<Edge>,
+    /// What lies beyond the first and the last element of each axis.
+    pub edges: Vec<[Edge; 2]>,
     pub corners: Corners,
 }
 
@@ -150,7 +168,7 @@ pub enum PatternError {
 }
 
 impl Pattern {
-    /// The bytes of its boundary arrays: of shifts in their order, of halos in their order and that of the axes.
+    /// The bytes of its boundary arrays: of shifts in their order, of halos in their order and that of the ends of the axes.
     pub fn boundary_arrays(&self) -> Vec<&[u8]> {
         match self {
             Pattern::Shifts(shifts) => shifts
@@ -159,7 +177,7 @@ impl Pattern {
                 .collect(),
             Pattern::Halos(halos) => halos
                 .iter()
-                .flat_map(|halo| &halo.edges)
+                .flat_map(|halo| halo.edges.iter().flatten())
                 .filter_map(|edge| if let Edge::Array(bytes) = edge { Some(&bytes[..]) } else { None })
                 .collect(),
         }
@@ -264,9 +282,9 @@ fn check_halo(index: usize, halo: &Halo, shape: &[usize], arrays: &[Storage]) ->
     if halo.corners == Corners::AtOnce && directions > MAX_DIRECTIONS {
         return Err(PatternError::TooManyCorners { array, directions });
     }
-    for (axis, edge) in halo.edges.iter().enumerate() {
+    for (axis, edge) in halo.edges.iter().enumerate().flat_map(|(axis, ends)| ends.iter().map(move |end| (axis, end))) {
         let (actual, expected, why) = match edge {
-            Edge::Circular | Edge::Keep => continue,
+            Edge::Circular | Edge::Reflect | Edge::Symmetric | Edge::Keep => continue,
             Edge::Value(bytes) => (bytes.len(), storage.element, "one element".to_owned()),
             Edge::Array(bytes) => {
                 let lines = lines_of(shape, axis);

@@ -70,15 +70,13 @@ impl Case {
             .map(|array| Halo {
                 array,
                 widths: all[array].iter().map(|there| there.map(|there| random.random_range(0..=there))).collect(),
-                edges: (0..shape.len())
-                    .map(|axis| match random.random_range(0..5u8) {
-                        0 => Edge::Value(bytes(random, elements[array])),
-                        1 => Edge::Keep,
-                        2 => {
-                            let lines = shape.iter().product::<usize>() / shape[axis];
-                            Edge::Array(bytes(random, lines * elements[array]))
-                        }
-                        _ => Edge::Circular,
+                edges: shape
+                    .iter()
+                    .map(|extent| {
+                        let lines = shape.iter().product::<usize>() / extent;
+                        let first = edge(random, elements[array], lines);
+                        let second = if random.random() { first.clone() } else { edge(random, elements[array], lines) };
+                        [first, second]
                     })
                     .collect(),
                 corners,
@@ -167,31 +165,64 @@ impl Case {
 
     fn ghost(&self, halo: &Halo, rank: usize, element: &[i64]) -> Vec<u8> {
         let shape = self.geometry.shape();
-        let beyond = (0..shape.len())
-            .filter(|&axis| halo.edges[axis] != Edge::Circular && !(0..shape[axis] as i64).contains(&element[axis]));
-        let edges: Vec<(usize, &Edge)> = beyond.map(|axis| (axis, &halo.edges[axis])).collect();
+        let resolved: Vec<Resolved<'_>> =
+            (0..shape.len()).map(|axis| find(&halo.edges[axis], element[axis], shape[axis] as i64)).collect();
+        let edges: Vec<(usize, &Edge)> =
+            resolved.iter().enumerate().filter_map(|(axis, resolved)| Some((axis, resolved.edge?))).collect();
         match edges.last() {
             _ if edges.iter().any(|(_, edge)| **edge == Edge::Keep) => self.untouched(halo.array, rank),
             Some((_, Edge::Value(value))) => value.clone(),
             Some((last, Edge::Array(values))) => {
-                // The nearest line, around the axes that are circular.
-                let line = (0..shape.len()).filter(|axis| axis != last).fold(0, |line, axis| {
-                    let extent = shape[axis] as i64;
-                    let at = match halo.edges[axis] {
-                        Edge::Circular => element[axis].rem_euclid(extent),
-                        _ => element[axis].clamp(0, extent - 1),
-                    };
-                    line * shape[axis] + at as usize
-                });
+                let lines = (0..shape.len()).filter(|axis| axis != last);
+                let line = lines.fold(0, |line, axis| line * shape[axis] + resolved[axis].at);
                 let size = self.elements[halo.array];
                 values[line * size..(line + 1) * size].to_vec()
             }
-            Some(_) => unreachable!("a circular axis has no outside"),
-            None => {
-                let around = element.iter().zip(&shape).map(|(&at, &extent)| at.rem_euclid(extent as i64) as usize);
-                self.before(halo.array, &around.collect::<Vec<usize>>())
-            }
+            Some(_) => unreachable!("the array goes on there"),
+            None => self.before(halo.array, &resolved.iter().map(|resolved| resolved.at).collect::<Vec<usize>>()),
         }
+    }
+}
+
+/// Where an index of an axis is resolved: an element of it, or the nearest one and the edge that it lies beyond.
+struct Resolved<'a> {
+    at: usize,
+    edge: Option<&'a Edge>,
+}
+
+/// Walks to an index step by step, turning at mirrors.
+fn find<'a>(ends: &'a [Edge; 2], index: i64, extent: i64) -> Resolved<'a> {
+    let (steps, start, direction) =
+        if index < 0 { (-index, 0, -1) } else { ((index - extent + 1).max(0), index.min(extent - 1), 1) };
+    let end = &ends[usize::from(index >= extent)];
+    if steps > 0 && !matches!(end, Edge::Circular | Edge::Reflect | Edge::Symmetric) {
+        return Resolved { at: start as usize, edge: Some(end) };
+    }
+    let (mut at, mut direction) = (start, direction);
+    for _ in 0..steps {
+        let next = at + direction;
+        at = match end {
+            _ if (0..extent).contains(&next) => next,
+            Edge::Circular => next.rem_euclid(extent),
+            _ => {
+                direction = -direction;
+                // A mirror between elements shows the same one again, one on the element that before it.
+                if *end == Edge::Symmetric || extent == 1 { at } else { at + direction }
+            }
+        };
+    }
+    Resolved { at: at as usize, edge: None }
+}
+
+/// What lies beyond an end, in an array with so many lines along the axis.
+fn edge(random: &mut impl Rng, element: usize, lines: usize) -> Edge {
+    match random.random_range(0..7u8) {
+        0 => Edge::Value(bytes(random, element)),
+        1 => Edge::Keep,
+        2 => Edge::Array(bytes(random, lines * element)),
+        3 => Edge::Reflect,
+        4 => Edge::Symmetric,
+        _ => Edge::Circular,
     }
 }
 

@@ -55,6 +55,7 @@ pub fn halo(
     }
     let edges = (0..geometry.dimensions())
         .map(|axis| if grid.contains(&axis) && circular[axis - first] { Edge::Circular } else { Edge::Keep })
+        .map(|edge| [edge.clone(), edge])
         .collect();
     let has_corners = (0..reach.len()).any(|axis| {
         (0..axis).any(|other| is_divided(first + axis) && is_divided(first + other) && diagonal(other, axis))

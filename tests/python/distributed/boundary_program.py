@@ -1,0 +1,156 @@
+"""Boundaries of each end over ranks: `boundary_program.py SCENARIO`; prints `SCENARIO: ok` where all is well."""
+
+import itertools
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import weft
+from weft import UsageError
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "stencils"))
+
+from beyond import MAPS, apply, element
+from test_stencils_boundaries import case, slope
+from update_cases import CASES
+
+UNTOUCHED = -77
+
+
+def end(generator, shape, axis):
+    kind = generator.integers(0, 8)
+    if kind < len(MAPS):
+        return MAPS[kind]
+    lines = shape[:axis] + shape[axis + 1 :]
+    return ("keep", 9.0, slope, generator.integers(0, 99, lines).astype(float))[kind - len(MAPS)]
+
+
+def expected_ghost(x, ends, index, outside_block, corners):
+    """What a ghost holds; `outside_block` axes lie outside of the rank's block there."""
+    if outside_block > 1 and corners == "none":
+        return UNTOUCHED
+    value = element(x, ends, index)
+    return UNTOUCHED if value is None else value
+
+
+def halos():
+    """Every ghost of every block, against one element at a time."""
+    for seed in range(40):
+        generator = np.random.default_rng(seed)
+        rank = int(generator.integers(1, 4))
+        shape = tuple(map(int, generator.integers(1, (12, 7, 5)[rank - 1], rank)))
+        halo = tuple((int(generator.integers(4)), int(generator.integers(4))) for _ in shape)
+        ends = [tuple(end(generator, shape, axis) for _ in range(2)) for axis in range(rank)]
+        corners = ("none", "at once", "staged")[seed % 3]
+        x = generator.integers(1, 50, shape).astype(float)
+        geometry = weft.Geometry(shape)
+        a = geometry.distribute(x, halo=halo)
+        own = a.local.copy()
+        a.local_with_halo[...] = UNTOUCHED
+        a.local[...] = own
+        with geometry.halo_exchange(halo=halo, boundary=ends, corners=corners) as fill:
+            fill(a)
+            first = a.local_with_halo.copy()
+            call = fill.bind(a)
+            call.begin()
+            call.end()
+        assert np.array_equal(first, a.local_with_halo), seed
+        if 0 in geometry.local_shape():
+            continue
+        for position in itertools.product(*map(range, a.local_with_halo.shape)):
+            local = [p - before for p, (before, _) in zip(position, halo, strict=True)]
+            outside = sum(not 0 <= i < n for i, n in zip(local, geometry.local_shape(), strict=True))
+            index = [start + i for start, i in zip(geometry.start(), local, strict=True)]
+            wanted = expected_ghost(x, ends, index, outside, corners)
+            assert a.local_with_halo[position] == wanted, (seed, corners, shape, ends, index)
+
+
+def stencils():
+    """Stencils with boundaries of each end, against the definition."""
+    for seed in range(60):
+        points, boundary, x, site_rank = case(seed)
+        stencil = weft.stencil(points, boundary=tuple(boundary), site_rank=site_rank)
+        wanted = apply(points, x, boundary, site_rank)
+        sites = range(x.ndim - site_rank, x.ndim)
+        geometry = weft.Geometry(x.shape, serial=list(sites))
+        distributed = geometry.distribute(x)
+        assert np.array_equal(stencil(distributed).gather(None), wanted), seed
+        again = apply(points, wanted, boundary, site_rank)
+        assert np.array_equal(stencil(distributed, steps=2).gather(None), again), seed
+        with geometry.stencil(stencil, x.dtype) as plan:
+            a, b = geometry.distribute(x, halo=plan.halo), geometry.zeros(x.dtype)
+            plan.bind(a, b)()
+            assert np.array_equal(b.gather(None), wanted), seed
+            assert np.array_equal(plan(a, a).gather(None), wanted), seed
+        many = np.stack([x, -x, 3 * x])
+        geometry = weft.Geometry(many.shape, serial=[1 + axis for axis in sites])
+        assert np.array_equal(stencil(geometry.distribute(many)).gather(None)[1], -wanted if linear(boundary) else
+                              apply(points, -x, boundary, site_rank)), seed  # fmt: skip
+
+
+def linear(boundary):
+    """Whether nothing comes in that is no element of the array."""
+    return all(isinstance(one, str) for pair in boundary for one in pair)
+
+
+def distributed_coefficients():
+    """Coefficients that lie on the ranks, changed between calls."""
+    geometry = weft.Geometry((9, 5))
+    x = np.random.default_rng(1).integers(-9, 9, (9, 5)).astype(float)
+    c = geometry.distribute(np.arange(45.0).reshape(9, 5))
+    stencil = weft.stencil({(1, 0): c, (0, -1): 2.0}, boundary="reflect")
+    a = geometry.distribute(x)
+    for _ in range(2):
+        points = {(1, 0): c.gather(None), (0, -1): 2.0}
+        assert np.array_equal(stencil(a).gather(None), apply(points, x, [("reflect", "reflect")] * 2))
+        c.local[...] *= -3
+
+
+def updates():
+    """Coupled fields, with halos of their own or none."""
+    for make, halo in itertools.product(CASES, (0, 1, 2)):
+        update, fields, others, mask, results, reductions = make()
+        geometry = weft.Geometry(next(iter(fields.values())).shape)
+        arrays = {name: geometry.distribute(one, halo=halo) for name, one in fields.items()}
+        actual = update(**arrays, **others, mask=mask)
+        assert actual == reductions, (make.__name__, actual, reductions)
+        for name, wanted in results.items():
+            assert np.array_equal(arrays[name].gather(None), wanted), (make.__name__, halo)
+    with pytest.raises(UsageError, match="y is a ndarray, x a DistributedArray"):
+        weft.Update(lambda s: s, {"s": (weft.stencil({1: 1.0}), "x")}, "y")(x=weft.Geometry(5).zeros(), y=np.zeros(5))
+
+
+def mistakes():
+    """What cannot be meant, on one rank or on all."""
+    geometry = weft.Geometry((8, 6))
+    stencil = weft.stencil({(1, 0): 1.0}, boundary="reflect")
+    cases = [
+        (lambda: geometry.stencil(stencil, steps_per_exchange=2), "several steps per exchange are for boundaries that"),
+        (lambda: geometry.stencil(stencil, halo=0), "a halo of .* is too narrow"),
+        (lambda: geometry.halo_exchange(boundary="mirror"), "the boundary of axis 0 is 'mirror'; expected 'circular'"),
+        (lambda: geometry.halo_exchange(boundary=[(1, 2, 3), 0]), "the boundary of axis 0 is a tuple of 3"),
+        (
+            lambda: geometry.halo_exchange("u1", boundary="antiperiodic"),
+            "of the other sign, which elements of uint8 do",
+        ),
+        (lambda: geometry.halo_exchange(boundary=[(np.zeros(5), 0), 0]), r"has shape \(5,\); expected \(6,\)"),
+        (lambda: weft.distributed.DistributedStencilPlan(geometry, stencil), "plan it with geometry.stencil"),
+    ]
+    for call, message in cases:
+        with pytest.raises(UsageError, match=message):
+            call()
+    word = "reflect" if geometry.rank == 0 else "symmetric"
+    if geometry.ranks > 1:
+        with pytest.raises(UsageError, match="halo exchange"):
+            geometry.halo_exchange(boundary=word)
+    with geometry.stencil(stencil) as plan:
+        pass
+    with pytest.raises(UsageError, match="was released"):
+        plan(geometry.zeros())
+
+
+if __name__ == "__main__":
+    globals()[sys.argv[1]]()
+    print(f"{sys.argv[1]}: ok", flush=True)
