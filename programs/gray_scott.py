@@ -56,9 +56,11 @@ def main() -> int:
     chosen = parser.parse_args()
     values = {"feed": 0.037, "kill": 0.06}
     first = beginning(chosen.size, chosen.seed)
-    geometry = weft.Geometry(first[0].shape)
-    laplace = weft.stencil(NINE)
-    update = weft.Update(react, {"du": (laplace, "u"), "dv": (laplace, "v")}, ("next_u", "next_v"), {"change": "max"})
+    geometry = weft.arrays.Geometry(first[0].shape)
+    laplace = weft.arrays.stencil(NINE)
+    update = weft.arrays.Update(
+        react, {"du": (laplace, "u"), "dv": (laplace, "v")}, ("next_u", "next_v"), {"change": "max"}
+    )
     u, v = (geometry.distribute(x) for x in first)
     next_u, next_v = geometry.zeros(), geometry.zeros()
     change = 0.0

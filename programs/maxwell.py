@@ -5,8 +5,8 @@
 
 The electric field stands on grid points, the magnetic ones half a cell further along one axis each (Yee 1966), all in
 arrays of one shape: row 0 and column 0 are walls, which a mask keeps at 0, and the other walls lie beyond the ends. A
-mode of the box keeps its form and swings with a frequency that is known exactly for the grid; that is checked. Ends with
-code 1 if the check fails.
+mode of the box keeps its form and swings with a frequency that is known exactly for the grid; that is checked. Ends
+with code 1 if the check fails.
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ def difference(axis: int, forward: bool) -> weft.Stencil:
     """To the next, or from the one before: half a cell further, or back."""
     unit = tuple(int(one == axis) for one in range(2))
     if forward:
-        return weft.stencil({unit: 1.0, (0, 0): -1.0}, boundary=0)
-    return weft.stencil({(0, 0): 1.0, tuple(-by for by in unit): -1.0}, boundary=0)
+        return weft.arrays.stencil({unit: 1.0, (0, 0): -1.0}, boundary=0)
+    return weft.arrays.stencil({(0, 0): 1.0, tuple(-by for by in unit): -1.0}, boundary=0)
 
 
 def magnetic(hx: np.ndarray, hy: np.ndarray, ex: np.ndarray, ey: np.ndarray, dt: float) -> tuple[np.ndarray, ...]:
@@ -51,10 +51,12 @@ def run(size: int, steps: int) -> tuple[float, float]:
     mode = np.outer(*waves)
     inside = np.ones((size, size), bool)
     inside[0] = inside[:, 0] = False
-    geometry = weft.Geometry((size, size))
+    geometry = weft.arrays.Geometry((size, size))
     ez, hx, hy = geometry.distribute(mode), geometry.zeros(), geometry.zeros()
-    to_h = weft.Update(magnetic, {"ex": (difference(0, True), "ez"), "ey": (difference(1, True), "ez")}, ("hx", "hy"))
-    to_e = weft.Update(
+    to_h = weft.arrays.Update(
+        magnetic, {"ex": (difference(0, True), "ez"), "ey": (difference(1, True), "ez")}, ("hx", "hy")
+    )
+    to_e = weft.arrays.Update(
         electric, {"yx": (difference(0, False), "hy"), "xy": (difference(1, False), "hx")}, "ez", {"energy": "sum"}
     )
     energy = 0.0
@@ -73,7 +75,7 @@ def main() -> int:
     chosen = parser.parse_args()
     error, energy = run(chosen.size, chosen.steps)
     allowed = 1e-13 * chosen.steps
-    if weft.Geometry(1).rank == 0:
+    if weft.arrays.Geometry(1).rank == 0:
         print(f"{chosen.steps} steps on {chosen.size} x {chosen.size} cells: sum of squares {energy:.6g}")
         print(f"the field differs from the grid's exact one by {error:.1e}")
         print("passed" if error < allowed else f"FAILED: it must be within {allowed:.1e}")

@@ -40,9 +40,7 @@ class TwoGrids:
         self.before, self.after = before, after
         self.laplacian = self.geometry.stencil(arrays.stencil(LAPLACIAN, boundary=0))
         self.weighting = self.geometry.stencil(arrays.stencil(WEIGHTS, boundary=0))
-        self.interpolation = self.geometry.stencil(
-            arrays.stencil({o: 4 * c for o, c in WEIGHTS.items()}, boundary=0)
-        )
+        self.interpolation = self.geometry.stencil(arrays.stencil({o: 4 * c for o, c in WEIGHTS.items()}, boundary=0))
         self.halo = self.laplacian.halo
         coarse = size // 2
         waves = 2 - 2 * np.cos(math.pi * np.arange(1, coarse + 1) / (coarse + 1))

@@ -124,7 +124,9 @@ def algorithm(schedule: CollectiveSchedule) -> str:
     True
     """
     if schedule.collective not in NAMES:
-        raise UsageError(f"{schedule.collective}: for MSCCL there are {', '.join(NAMES)}; other runtimes take --format c")
+        raise UsageError(
+            f"{schedule.collective}: for MSCCL there are {', '.join(NAMES)}; other runtimes take --format c"
+        )
     all_rounds = rounds(schedule)
     chunk = _chunk(schedule, all_rounds)
     chunks = schedule.bytes // schedule.element_bytes // chunk

@@ -58,7 +58,7 @@ class DistributedArray(ArrayOperations):
     >>> x.local.shape, x.local_with_halo.shape
     ((4, 6), (6, 8))
     >>> y = 2 * x + 1
-    >>> float(y.sum()), y[1, 2:4].tolist(), weft.cshift(y, 1, 0)
+    >>> float(y.sum()), y[1, 2:4].tolist(), weft.arrays.cshift(y, 1, 0)
     (72.0, [3.0, 3.0], <DistributedArray (4, 6) of float64 over (1, 1) ranks>)
     """
 
@@ -150,13 +150,13 @@ class DistributedArray(ArrayOperations):
         return applied(stencil, self, out=out, steps=steps, threads=threads)
 
     def __weft_update__(self, update: Any, values: dict[str, Any], mask: Any) -> dict[str, Any]:
-        """A step of `weft.Update` for distributed fields. Collective."""
+        """A step of `weft.arrays.Update` for distributed fields. Collective."""
         from weft.distributed.updates import updated
 
         return updated(update, values, mask)
 
     def __weft_shift__(self, by: Any, axis: Any, boundary: Any = None, out: Any = None) -> DistributedArray:
-        """What `weft.cshift` and `weft.eoshift` give for this array: one that is divided alike. Collective."""
+        """What `cshift` and `eoshift` of `weft.arrays` give for this array: one that is divided alike. Collective."""
         return shifted(self, by, axis, boundary, out)
 
     def __array__(self, dtype: DTypeLike | None = None, copy: bool | None = None) -> NDArray[Any]:

@@ -24,7 +24,7 @@ def observed() -> Iterator[list[Any]]:
     Examples
     --------
     >>> import weft
-    >>> geometry = weft.Geometry(6)
+    >>> geometry = weft.arrays.Geometry(6)
     >>> with observed() as exchanges:
     ...     _ = geometry.polyshift(float, shifts=[(1, 0)])(geometry.zeros())
     >>> len(exchanges)

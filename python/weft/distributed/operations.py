@@ -416,7 +416,7 @@ def put_part(array: DistributedArray, key: Any, value: Any) -> None:
 
 
 def shifted(array: DistributedArray, by: Any, axis: Any, boundary: Any, out: Any) -> DistributedArray:
-    """`weft.cshift` and `weft.eoshift`, whose result is divided as the array is. Collective.
+    """`weft.arrays.cshift` and `weft.arrays.eoshift`, whose result is divided as the array is. Collective.
 
     Plans are kept for further calls, but those with a boundary array.
     """

@@ -319,7 +319,7 @@ class Polyshift(_Plan):
         return tuple(arrays[len(self.dtypes) :])
 
     def estimate(self, machine: str | os.PathLike[str] | _core.Machine) -> ShiftEstimate:
-        """What one call takes on a described machine with costs of shifts, as of a plan of `weft.polyshift`.
+        """What one call takes on a described machine with costs of shifts, as of a plan of `weft.arrays.polyshift`.
 
         The arrays are laid out over all nodes of the machine, whatever this run's ranks are.
 

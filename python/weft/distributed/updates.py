@@ -46,7 +46,7 @@ class _Source:
 
 
 def updated(update: Update, values: dict[str, Any], mask: Any) -> dict[str, Any]:
-    """A step of `weft.Update`, whose fields are distributed. Collective.
+    """A step of `weft.arrays.Update`, whose fields are distributed. Collective.
 
     Raises
     ------

@@ -58,7 +58,7 @@ class Streaming:
     --------
     >>> import weft
     >>> def program():
-    ...     x = weft.VPSet(1 << 24).zeros("float32")
+    ...     x = weft.pvar.VPSet(1 << 24).zeros("float32")
     ...     y = x + 1
     >>> estimated = weft.estimate(program, "hgx-h100")
     >>> f"{estimated.table().filter(operation='add')['real_s'][0] * 1e6:.1f} us"

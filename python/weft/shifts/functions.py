@@ -41,7 +41,8 @@ def cshift(x: Any, by: int, axis: int, out: Any = None) -> Any:
 
     Args:
         x: an array of numpy (not masked), or of another library with the array API (JAX, CuPy, PyTorch, Dask, which
-            stays lazy), a `weft.DistributedArray`, or a list of numbers. Others, such as those of pandas, are refused.
+            stays lazy), a `weft.arrays.DistributedArray`, or a list of numbers. Others, such as those of pandas, are
+            refused.
         by: distance, of either sign and any size.
         axis: the axis, from 0; negative ones count from the last.
         out: an array for the result; where it overlaps `x`, `x` is copied first. None makes a new one, in the order of

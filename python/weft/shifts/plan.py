@@ -134,7 +134,7 @@ class ShiftPlan(_core.ShiftPlan):
         --------
         >>> import weft
         >>> both = [(1, 0), (-1, 0), (1, 1), (-1, 1)]
-        >>> estimated = weft.polyshift((1024, 512), float, both).estimate("cm200")
+        >>> estimated = weft.arrays.polyshift((1024, 512), float, both).estimate("cm200")
         >>> estimated.subgrid, estimated.planned_s < estimated.single_s
         ((16, 16), True)
         """

@@ -1,8 +1,10 @@
 """Steps of several fields at once: sums over neighbours, then a function of what is at each site.
 
 >>> import numpy as np, weft
->>> laplace = weft.stencil({-1: 1.0, 0: -2.0, 1: 1.0}, boundary="reflect")
->>> wave = weft.Update(lambda u, before, around: 2 * u - before + 0.5 * around, {"around": (laplace, "u")}, "before")
+>>> laplace = weft.arrays.stencil({-1: 1.0, 0: -2.0, 1: 1.0}, boundary="reflect")
+>>> def leapfrog(u, before, around):
+...     return 2 * u - before + 0.5 * around
+>>> wave = weft.arrays.Update(leapfrog, {"around": (laplace, "u")}, "before")
 >>> u, before = np.array([0.0, 1.0, 0.0, 0.0]), np.array([0.0, 1.0, 0.0, 0.0])
 >>> wave(u=u, before=before)                                   # leapfrog: the next u where the one before was
 {}
@@ -41,8 +43,8 @@ class Update:
     """A step of coupled fields in one sweep: sums by stencils, a function of them at each site, results, reductions.
 
     The array is gone through in tiles of rows that stay in the cache: the sums of a tile are computed by the kernels of
-    `weft.stencil`, the function is called with the tile of every array, and its results are written. The function is
-    thus any function of numpy's arrays that works element by element, nonlinear or with `numpy.where`; it is called
+    `weft.arrays.stencil`, the function is called with the tile of every array, and its results are written. The
+    function is thus any function of numpy's arrays that works element by element, nonlinear or with `numpy.where`; it is called
     once for each tile.
 
     Parameters
@@ -69,8 +71,8 @@ class Update:
     A Jacobi step with its residual:
 
     >>> import numpy as np, weft
-    >>> mean = weft.stencil({-1: 0.5, 1: 0.5}, boundary=((1.0, 0.0),))
-    >>> jacobi = weft.Update(lambda x, m: (m, abs(m - x)), {"m": (mean, "x")}, "new", {"residual": "max"})
+    >>> mean = weft.arrays.stencil({-1: 0.5, 1: 0.5}, boundary=((1.0, 0.0),))
+    >>> jacobi = weft.arrays.Update(lambda x, m: (m, abs(m - x)), {"m": (mean, "x")}, "new", {"residual": "max"})
     >>> x, new = np.zeros(4), np.zeros(4)
     >>> float(jacobi(x=x, new=new)["residual"]), new.tolist()
     (0.5, [0.5, 0.0, 0.0, 0.0])

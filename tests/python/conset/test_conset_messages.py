@@ -30,15 +30,15 @@ def test_messages_win_where_phases_cost_barriers(native):
     # The schedule is carried out by what is faster, and by phases on request.
     executed = execute(machine, connections, schedule)
     assert (schedule.method, executed.phases, executed.seconds[0]) == ("messages", 0, schedule.message_seconds)
-    phased = weft.compile(connections, machine, effort=0, method="phases")
+    phased = weft.conset.compile(connections, machine, effort=0, method="phases")
     assert (phased.method, phased.faster) == ("phases", "messages")
     assert phased.predicted_seconds == pytest.approx(execute(machine, connections, phased).seconds[0], rel=1e-9)
-    read = weft.Schedule.parse(schedule.to_json(), "schedule.json")
+    read = weft.conset.Schedule.parse(schedule.to_json(), "schedule.json")
     read.verify(connections)
     assert (read.method, execute(machine, connections, read).seconds) == ("messages", executed.seconds)
     edited = schedule.to_json().replace('"by_messages":true,', "")
     with pytest.raises(weft.UsageError, match="changed after it was written"):
-        weft.Schedule.parse(edited, "schedule.json").verify()
+        weft.conset.Schedule.parse(edited, "schedule.json").verify()
     assert json.loads(schedule.to_json())["message_seconds"] == schedule.message_seconds < schedule.predicted_seconds
     schedule.verify(connections)
 
@@ -51,8 +51,8 @@ def test_phases_win_on_the_iwarp(native):
 
 def test_messages_in_random_order_are_carried_out_as_they_were_simulated(native):
     machine = weft.machine("iwarp64")
-    connections = weft.ConnectionSet.named("all-to-all", machine, 32, 0)
-    schedule = weft.compile(connections, machine, effort=0, seed=5, method="messages")
+    connections = weft.conset.ConnectionSet.named("all-to-all", machine, 32, 0)
+    schedule = weft.conset.compile(connections, machine, effort=0, seed=5, method="messages")
     assert (schedule.method, schedule.faster) == ("messages", "phases")
     assert execute(machine, connections, schedule).seconds[0] == schedule.message_seconds
     assert execute(machine, connections).seconds[0] != schedule.message_seconds
@@ -60,12 +60,12 @@ def test_messages_in_random_order_are_carried_out_as_they_were_simulated(native)
 
 def test_a_method_that_is_none_is_refused(native, monkeypatch):
     with pytest.raises(weft.UsageError, match="'throughput'; there are auto, phases, messages"):
-        weft.compile("torus", "iwarp64", effort=0, method="throughput")
+        weft.conset.compile("torus", "iwarp64", effort=0, method="throughput")
     with pytest.raises(weft.UsageError, match="what is not simulated is not carried out"):
-        weft.compile("torus", "iwarp64", effort=0, method="messages", messages=False)
+        weft.conset.compile("torus", "iwarp64", effort=0, method="messages", messages=False)
     monkeypatch.setattr(compiling, "MAX_MESSAGES", 10)
     with pytest.raises(weft.UsageError, match="256 connections; of 1 to 10 messages are simulated"):
-        weft.compile("torus", "iwarp64", effort=0, method="messages")
+        weft.conset.compile("torus", "iwarp64", effort=0, method="messages")
     for words, expected in [
         (["torus", "--method", "latency"], "'torus' is no collective, which takes auto, phases, messages"),
         (["allreduce", "--bytes", "1M", "--method", "phases"], "a collective, which takes auto, throughput, latency"),

@@ -45,7 +45,7 @@ def halos():
         ends = [tuple(end(generator, shape, axis) for _ in range(2)) for axis in range(rank)]
         corners = ("none", "at once", "staged")[seed % 3]
         x = generator.integers(1, 50, shape).astype(float)
-        geometry = weft.Geometry(shape)
+        geometry = weft.arrays.Geometry(shape)
         a = geometry.distribute(x, halo=halo)
         own = a.local.copy()
         a.local_with_halo[...] = UNTOUCHED
@@ -71,10 +71,10 @@ def stencils():
     """Stencils with boundaries of each end, against the definition."""
     for seed in range(60):
         points, boundary, x, site_rank = case(seed)
-        stencil = weft.stencil(points, boundary=tuple(boundary), site_rank=site_rank)
+        stencil = weft.arrays.stencil(points, boundary=tuple(boundary), site_rank=site_rank)
         wanted = apply(points, x, boundary, site_rank)
         sites = range(x.ndim - site_rank, x.ndim)
-        geometry = weft.Geometry(x.shape, serial=list(sites))
+        geometry = weft.arrays.Geometry(x.shape, serial=list(sites))
         distributed = geometry.distribute(x)
         assert np.array_equal(stencil(distributed).gather(None), wanted), seed
         again = apply(points, wanted, boundary, site_rank)
@@ -85,7 +85,7 @@ def stencils():
             assert np.array_equal(b.gather(None), wanted), seed
             assert np.array_equal(plan(a, a).gather(None), wanted), seed
         many = np.stack([x, -x, 3 * x])
-        geometry = weft.Geometry(many.shape, serial=[1 + axis for axis in sites])
+        geometry = weft.arrays.Geometry(many.shape, serial=[1 + axis for axis in sites])
         assert np.array_equal(stencil(geometry.distribute(many)).gather(None)[1], -wanted if linear(boundary) else
                               apply(points, -x, boundary, site_rank)), seed  # fmt: skip
 
@@ -97,10 +97,10 @@ def linear(boundary):
 
 def distributed_coefficients():
     """Coefficients that lie on the ranks, changed between calls."""
-    geometry = weft.Geometry((9, 5))
+    geometry = weft.arrays.Geometry((9, 5))
     x = np.random.default_rng(1).integers(-9, 9, (9, 5)).astype(float)
     c = geometry.distribute(np.arange(45.0).reshape(9, 5))
-    stencil = weft.stencil({(1, 0): c, (0, -1): 2.0}, boundary="reflect")
+    stencil = weft.arrays.stencil({(1, 0): c, (0, -1): 2.0}, boundary="reflect")
     a = geometry.distribute(x)
     for _ in range(2):
         points = {(1, 0): c.gather(None), (0, -1): 2.0}
@@ -112,20 +112,22 @@ def updates():
     """Coupled fields, with halos of their own or none."""
     for make, halo in itertools.product(CASES, (0, 1, 2)):
         update, fields, others, mask, results, reductions = make()
-        geometry = weft.Geometry(next(iter(fields.values())).shape)
+        geometry = weft.arrays.Geometry(next(iter(fields.values())).shape)
         arrays = {name: geometry.distribute(one, halo=halo) for name, one in fields.items()}
         actual = update(**arrays, **others, mask=mask)
         assert actual == reductions, (make.__name__, actual, reductions)
         for name, wanted in results.items():
             assert np.array_equal(arrays[name].gather(None), wanted), (make.__name__, halo)
     with pytest.raises(UsageError, match="y is a ndarray, x a DistributedArray"):
-        weft.Update(lambda s: s, {"s": (weft.stencil({1: 1.0}), "x")}, "y")(x=weft.Geometry(5).zeros(), y=np.zeros(5))
+        weft.arrays.Update(lambda s: s, {"s": (weft.arrays.stencil({1: 1.0}), "x")}, "y")(
+            x=weft.arrays.Geometry(5).zeros(), y=np.zeros(5)
+        )
 
 
 def mistakes():
     """What cannot be meant, on one rank or on all."""
-    geometry = weft.Geometry((8, 6))
-    stencil = weft.stencil({(1, 0): 1.0}, boundary="reflect")
+    geometry = weft.arrays.Geometry((8, 6))
+    stencil = weft.arrays.stencil({(1, 0): 1.0}, boundary="reflect")
     cases = [
         (lambda: geometry.stencil(stencil, steps_per_exchange=2), "several steps per exchange are for boundaries that"),
         (lambda: geometry.stencil(stencil, halo=0), "a halo of .* is too narrow"),

@@ -20,7 +20,7 @@ def whole(shape, dtype="f8", seed=0):
 
 
 def same(distributed, expected):
-    assert isinstance(distributed, weft.DistributedArray)
+    assert isinstance(distributed, weft.arrays.DistributedArray)
     actual = distributed.gather(None)
     assert actual.dtype == expected.dtype, (actual.dtype, expected.dtype)
     np.testing.assert_array_equal(actual, expected)
@@ -29,7 +29,7 @@ def same(distributed, expected):
 def elements():
     """Operators and functions, between arrays of one geometry, numbers and arrays that every rank has."""
     for shape in SHAPES:
-        geometry = weft.Geometry(shape)
+        geometry = weft.arrays.Geometry(shape)
         x, y = whole(shape), whole(shape, seed=1)
         a, b = geometry.distribute(x, halo=1), geometry.distribute(y)
         for function in (operator.add, operator.sub, operator.mul, operator.lt, operator.eq, operator.ne, np.maximum):
@@ -61,7 +61,7 @@ def elements():
 def reductions():
     """Of all elements, and along axes, of types that numpy widens too."""
     for shape in SHAPES:
-        geometry = weft.Geometry(shape)
+        geometry = weft.arrays.Geometry(shape)
         for dtype in ("f8", "f4", "i2", "u1", "c16", "?"):
             x = whole(shape, dtype)
             a = geometry.distribute(x)
@@ -91,7 +91,7 @@ def parts():
     """Reading and writing by integers and slices."""
     keys = [0, -1, slice(None), slice(1, None, 2), slice(None, None, -2), slice(5, 2), Ellipsis, (Ellipsis, slice(2))]
     for shape in SHAPES:
-        geometry = weft.Geometry(shape)
+        geometry = weft.arrays.Geometry(shape)
         x = whole(shape)
         a = geometry.distribute(x)
         several = [(slice(1, 4), -1), (0, slice(None, None, -1)), (0, Ellipsis, 0)] if len(shape) > 1 else []
@@ -114,31 +114,31 @@ def redistribution():
     """From one geometry to another, back, and shifts that stay divided."""
     for shape in SHAPES:
         x = whole(shape, "c8")
-        first = weft.Geometry(shape)
+        first = weft.arrays.Geometry(shape)
         a = first.distribute(x)
         for axis in range(len(shape)):
             grid = [1] * len(shape)
             grid[axis] = first.ranks
-            other = weft.Geometry(shape, grid=grid)
+            other = weft.arrays.Geometry(shape, grid=grid)
             b = a.redistribute(other)
             assert b.geometry is other
             same(b, x)
             same(b.redistribute(first), x)
-            same(weft.cshift(b, 2, axis), np.roll(x, -2, axis))
-            same(weft.cshift(b, -1, axis, out=other.zeros(x.dtype)), np.roll(x, 1, axis))
+            same(weft.arrays.cshift(b, 2, axis), np.roll(x, -2, axis))
+            same(weft.arrays.cshift(b, -1, axis, out=other.zeros(x.dtype)), np.roll(x, 1, axis))
             line = np.zeros_like(np.take(x, 0, axis)) + 3
-            shifted = weft.eoshift(b, 1, axis, line)
-            same(shifted, weft.eoshift(x, 1, axis, line))
-            same(weft.eoshift(b, -2, axis, 7), weft.eoshift(x, -2, axis, 7))
+            shifted = weft.arrays.eoshift(b, 1, axis, line)
+            same(shifted, weft.arrays.eoshift(x, 1, axis, line))
+            same(weft.arrays.eoshift(b, -2, axis, 7), weft.arrays.eoshift(x, -2, axis, 7))
     for _ in range(2):
         for by in range(40):
-            same(weft.cshift(a, by, 0), np.roll(x, -by, 0))
+            same(weft.arrays.cshift(a, by, 0), np.roll(x, -by, 0))
 
 
 def mistakes():
     """What cannot be meant."""
-    a = weft.Geometry((8, 6)).zeros()
-    other = weft.Geometry((8, 6), grid=(1, a.geometry.ranks)).zeros()
+    a = weft.arrays.Geometry((8, 6)).zeros()
+    other = weft.arrays.Geometry((8, 6), grid=(1, a.geometry.ranks)).zeros()
     cases = [
         (lambda: a + np.zeros(5), r"operand 1 of shape \(5,\) does not broadcast to the distributed array's, \(8, 6\)"),
         (lambda: np.add(a, 1, out=np.zeros((8, 6))), "out must be a DistributedArray"),
@@ -150,7 +150,7 @@ def mistakes():
         (lambda: a[0, 0, 0], "an index of 3 axes into an array of 2"),
         (lambda: a[np.array([1, 2])], "is indexed by integers, slices and ..., not by ndarray"),
         (lambda: a.__setitem__(0, np.zeros(4)), r"a value of shape \(4,\) does not broadcast to the part's, \(6,\)"),
-        (lambda: a.redistribute(weft.Geometry(7)), r"the array has shape \(8, 6\), but the geometry has \(7,\)"),
+        (lambda: a.redistribute(weft.arrays.Geometry(7)), r"the array has shape \(8, 6\), but the geometry has \(7,\)"),
     ]
     if a.geometry.ranks > 1:
         cases += [

@@ -52,11 +52,11 @@ def seconds(program, machine=None, name=None):
 
 
 def x(dtype, shape=N):
-    return weft.VPSet(shape).full(1, dtype)
+    return weft.pvar.VPSet(shape).full(1, dtype)
 
 
 def sum_of_two(dtype):
-    vp = weft.VPSet(N)
+    vp = weft.pvar.VPSet(N)
     return vp.full(1, dtype) + vp.full(2, dtype)
 
 
@@ -89,8 +89,8 @@ def test_arrays_that_were_just_touched_are_in_the_cache(native):
 
 def gathered(addresses):
     def program():
-        vp = weft.VPSet(N)
-        weft.get(vp.full(1, "float32"), vp.array(addresses))
+        vp = weft.pvar.VPSet(N)
+        weft.pvar.get(vp.full(1, "float32"), vp.array(addresses))
 
     return seconds(program, name="get")
 
@@ -104,9 +104,9 @@ def test_addresses_in_order_stream_and_scattered_ones_take_a_time_each(native):
 
 def test_updates_of_one_address_follow_each_other(native):
     def program(targets):
-        vp = weft.VPSet(N)
+        vp = weft.pvar.VPSet(N)
         address = vp.array(np.random.default_rng(2).integers(0, targets, N))
-        weft.send(vp.full(1, "float32"), address, combine="add")
+        weft.pvar.send(vp.full(1, "float32"), address, combine="add")
 
     one, many = (seconds(lambda targets=targets: program(targets), name="send add") for targets in (2, N))
     assert one > 0.49 * N * COLLISION
@@ -115,7 +115,7 @@ def test_updates_of_one_address_follow_each_other(native):
 
 def test_shifts_on_the_cm_200_are_calls_of_cshift(native):
     def program():
-        weft.shift(x("float64", (512, 1024)), 1, axis=1)
+        weft.pvar.shift(x("float64", (512, 1024)), 1, axis=1)
 
     local = [16, 16]
     times = json.loads(_core.shift_times(weft.machine("cm200"), local, 8, [(1, 1)]))
@@ -135,14 +135,14 @@ def test_planned_shifts_of_distributed_arrays_are_counted(native):
     (line,) = found.lines
     assert (line.operation, line.count) == ("polyshift", 5)
     offsets = {6: [(by, axis) for axis in range(3) for by in (1, -1)], 2: [(1, 2), (-1, 2)]}
-    six, two = (weft.polyshift((32,) * 3, float, offsets[count]).estimate("cm200") for count in (6, 2))
+    six, two = (weft.arrays.polyshift((32,) * 3, float, offsets[count]).estimate("cm200") for count in (6, 2))
     assert 4 * six.planned_s + two.planned_s < found.total.real_s * 1.01
     assert found.total.real_s < 5 * six.single_s
 
 
 def test_machines_without_costs_of_shifts_say_that_they_are_not_counted(native):
     def program():
-        geometry = weft.Geometry(8)
+        geometry = weft.arrays.Geometry(8)
         geometry.polyshift(float, shifts=[(1, 0)])(geometry.zeros())
         x("float32", 8) + 1
 

@@ -17,7 +17,7 @@ def both(axes):
 
 @pytest.mark.parametrize(("length", "shape"), [(16, (16 * 64, 16 * 32)), (64, (64 * 64, 64 * 32))])
 def test_the_papers_calls_take_what_it_printed(native, length, shape):
-    found = weft.polyshift(shape, float, both(2)).estimate("cm200")
+    found = weft.arrays.polyshift(shape, float, both(2)).estimate("cm200")
     printed = george1994.timings().row(by_predicate=(pl.col("rank") == 2) & (pl.col("length") == length), named=True)
     assert found.subgrid == (length, length)
     assert found.planned_cm_s == pytest.approx(printed["pshift_cm_ms"] / 1e3, rel=0.1)
@@ -27,7 +27,7 @@ def test_the_papers_calls_take_what_it_printed(native, length, shape):
 
 def test_a_shift_around_goes_the_shorter_way(native):
     shape = (1 << 15,)
-    one, other = (weft.polyshift(shape, float, [(by, 0)]).estimate("cm200") for by in (-1, shape[0] - 1))
+    one, other = (weft.arrays.polyshift(shape, float, [(by, 0)]).estimate("cm200") for by in (-1, shape[0] - 1))
     assert one == other
     assert one.fallbacks == (None,)
 
@@ -37,7 +37,7 @@ def test_constants_go_with_the_exchanges_and_arrays_are_assigned_after(native):
 
     def seconds(*boundaries):
         shifts = [(1, axis, boundary) for axis, boundary in enumerate(boundaries)]
-        return weft.polyshift(shape, float, shifts).estimate("cm200").planned_cm_s
+        return weft.arrays.polyshift(shape, float, shifts).estimate("cm200").planned_cm_s
 
     circular = seconds(None, None)
     assert seconds(0, 0) == seconds(1, 1) == seconds(None, 0) == circular
@@ -47,19 +47,19 @@ def test_constants_go_with_the_exchanges_and_arrays_are_assigned_after(native):
 
 
 def test_padded_axes_are_left_to_the_library(native):
-    found = weft.polyshift((1000, 3), float, [(1, 0), (1, 1)]).estimate("cm200")
+    found = weft.arrays.polyshift((1000, 3), float, [(1, 0), (1, 1)]).estimate("cm200")
     assert "the axis is padded" in found.fallbacks
     assert "by the run-time library" in str(found)
 
 
 def test_what_cannot_be_priced_is_said(native):
-    plan = weft.polyshift(8, float, [(1, 0)])
+    plan = weft.arrays.polyshift(8, float, [(1, 0)])
     with pytest.raises(
         weft.UsageError, match=r"ipsc860 has no costs of shifts: its machine file has no table \[shifts\]"
     ):
         plan.estimate("ipsc860")
     with pytest.raises(weft.UsageError, match="nothing to shift"):
-        weft.polyshift(0, float, [(1, 0)]).estimate("cm200")
+        weft.arrays.polyshift(0, float, [(1, 0)]).estimate("cm200")
 
 
 @pytest.mark.parametrize("shape", [(1 << 20,), (1024, 512), (96, 40, 7), (3,), (1, 1), (5, 4, 3, 2)])

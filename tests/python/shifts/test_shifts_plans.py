@@ -143,7 +143,7 @@ def test_a_bound_plan_keeps_its_arrays():
 
 def test_memory_of_large_outputs_is_used_again_when_nobody_has_it():
     x = np.arange(1 << 17, dtype=np.int64).reshape(256, 512)
-    plan = weft.polyshift(x.shape, x.dtype, [(1, 0), (-1, 1)])
+    plan = weft.arrays.polyshift(x.shape, x.dtype, [(1, 0), (-1, 1)])
     first = plan(x)
     view = first[0][3:5]
     second, third = plan(x + 1), plan(x + 2)

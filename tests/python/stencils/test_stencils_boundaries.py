@@ -59,7 +59,7 @@ def case(seed):
 @pytest.mark.parametrize("seed", range(120))
 def test_one_element_at_a_time(native, seed):
     points, boundary, x, site_rank = case(seed)
-    stencil = weft.stencil(points, boundary=tuple(boundary), site_rank=site_rank)
+    stencil = weft.arrays.stencil(points, boundary=tuple(boundary), site_rank=site_rank)
     expected = apply(points, x, boundary, site_rank)
     np.testing.assert_array_equal(stencil(x), expected)
     two = apply(points, expected, boundary, site_rank)
@@ -78,14 +78,14 @@ def test_arrays_of_other_libraries(seed):
     boundary = [
         tuple("symmetric" if isinstance(end, str) and end == "none" else end for end in pair) for pair in boundary
     ]
-    stencil = weft.stencil(points, boundary=tuple(boundary), site_rank=site_rank)
+    stencil = weft.arrays.stencil(points, boundary=tuple(boundary), site_rank=site_rank)
     expected = apply(points, apply(points, x, boundary, site_rank), boundary, site_rank)
     np.testing.assert_array_equal(elsewhere.apply(stencil, x, out=None, steps=2), expected)
 
 
 def test_arrays_of_other_libraries_have_a_boundary():
     with pytest.raises(weft.UsageError, match="the boundary of axis 0 is 'none', which is for numpy arrays"):
-        elsewhere.apply(weft.stencil({1: 1.0}, boundary="none"), np.zeros(3), out=None, steps=1)
+        elsewhere.apply(weft.arrays.stencil({1: 1.0}, boundary="none"), np.zeros(3), out=None, steps=1)
 
 
 @pytest.mark.parametrize("mode", ["reflect", "symmetric", "wrap"])
@@ -98,7 +98,7 @@ def test_the_corners_of_numpy_pad(native, mode, shape, distance):
     for signs in np.ndindex(*(2,) * len(shape)):
         offset = tuple(distance if sign else -distance for sign in signs)
         window = tuple(slice(distance + by, distance + by + n) for by, n in zip(offset, shape, strict=True))
-        result = weft.stencil({offset: 1.0}, boundary=word)(x)
+        result = weft.arrays.stencil({offset: 1.0}, boundary=word)(x)
         np.testing.assert_array_equal(result, padded[window])
 
 
@@ -107,13 +107,13 @@ def test_constants_of_both_ends_are_those_of_numpy_pad(native):
     padded = np.pad(x, 2, constant_values=((1, 2), (3, 4)))
     for offset in [(-2, -2), (2, -1), (-1, 2), (1, 1), (0, -2)]:
         window = tuple(slice(2 + by, 2 + by + n) for by, n in zip(offset, x.shape, strict=True))
-        result = weft.stencil({offset: 1.0}, boundary=((1, 2), (3, 4)))(x)
+        result = weft.arrays.stencil({offset: 1.0}, boundary=((1, 2), (3, 4)))(x)
         np.testing.assert_array_equal(result, padded[window])
 
 
 def test_boundary_arrays_are_read_at_each_call(native):
     low = np.zeros(3)
-    plan = weft.stencil({(-1, 0): 1.0}, boundary=((low, "reflect"), 0)).plan((4, 3))
+    plan = weft.arrays.stencil({(-1, 0): 1.0}, boundary=((low, "reflect"), 0)).plan((4, 3))
     x, out = np.ones((4, 3)), np.empty((4, 3))
     call = plan.bind(x, out)
     low[:] = [5, 6, 7]
@@ -124,7 +124,7 @@ def test_boundary_arrays_are_read_at_each_call(native):
 
 def test_coefficient_arrays_are_read_at_each_call(native):
     c = np.ones((4, 3))
-    plan = weft.stencil({(1, 0): c}, boundary="symmetric").plan((4, 3))
+    plan = weft.arrays.stencil({(1, 0): c}, boundary="symmetric").plan((4, 3))
     c[3] = 9
     assert plan(np.ones((4, 3)))[3].tolist() == [9, 9, 9]
 
@@ -136,14 +136,14 @@ def test_a_function_is_asked_at_its_positions(native):
         asked.append((i.ravel().tolist(), j.ravel().tolist()))
         return 10.0 * i + j
 
-    result = weft.stencil({(-2, 0): 1.0}, boundary=((boundary, 0), "circular"))(np.zeros((5, 3)))
+    result = weft.arrays.stencil({(-2, 0): 1.0}, boundary=((boundary, 0), "circular"))(np.zeros((5, 3)))
     assert result[:2].tolist() == [[-20, -19, -18], [-10, -9, -8]]
     assert asked == [([-2, -1], [0, 1, 2])]
 
 
 def test_sites_without_a_boundary_stay(native):
     x = np.arange(6.0)
-    np.testing.assert_array_equal(weft.stencil({-2: 1.0, 1: 1.0}, boundary="none")(x), [0, 1, 3, 5, 7, 5])
+    np.testing.assert_array_equal(weft.arrays.stencil({-2: 1.0, 1: 1.0}, boundary="none")(x), [0, 1, 3, 5, 7, 5])
 
 
 @pytest.mark.parametrize(
@@ -161,15 +161,17 @@ def test_sites_without_a_boundary_stay(native):
 )
 def test_what_is_no_boundary(boundary, message):
     with pytest.raises(weft.UsageError, match=message.replace("(", r"\(")):
-        weft.stencil({(0, 1): 1.0}, boundary=boundary)
+        weft.arrays.stencil({(0, 1): 1.0}, boundary=boundary)
 
 
 def test_what_does_not_fit(native):
     with pytest.raises(weft.UsageError, match=r"the boundary array of axis 0 has shape \(4,\); for a grid of \(2, 3\)"):
-        weft.stencil({(1, 0): 1.0}, boundary=((np.zeros(4), 1), 0)).plan((2, 3))
+        weft.arrays.stencil({(1, 0): 1.0}, boundary=((np.zeros(4), 1), 0)).plan((2, 3))
     with pytest.raises(weft.UsageError, match="the boundary function of axis 1 returns an array of shape"):
-        weft.stencil({(0, 1): 1.0}, boundary=(0, (lambda i, j: np.zeros(7), lambda i, j: np.zeros(7)))).plan((2, 3))
+        weft.arrays.stencil({(0, 1): 1.0}, boundary=(0, (lambda i, j: np.zeros(7), lambda i, j: np.zeros(7)))).plan(
+            (2, 3)
+        )
     with pytest.raises(weft.UsageError, match="the boundary of axis 0 is complex, the array is float64"):
-        weft.stencil({1: 1.0}, boundary=((1j, 0),)).plan(3)
+        weft.arrays.stencil({1: 1.0}, boundary=((1j, 0),)).plan(3)
     with pytest.raises(weft.UsageError, match="the boundary of axis 0 is complex, the array is float64"):
-        weft.stencil({1: 1.0}, boundary=((0, lambda i: 1j * i),)).plan(3)
+        weft.arrays.stencil({1: 1.0}, boundary=((0, lambda i: 1j * i),)).plan(3)

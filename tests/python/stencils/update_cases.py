@@ -28,9 +28,9 @@ def gray_scott():
         new = u + rate * du - uvv, v + 2 * dv + uvv - k * v
         return *new, new[0] - u, u * v
 
-    update = weft.Update(
+    update = weft.arrays.Update(
         react,
-        {"du": (weft.stencil(FIVE), "u"), "dv": (weft.stencil(FIVE, boundary="reflect"), "v")},
+        {"du": (weft.arrays.stencil(FIVE), "u"), "dv": (weft.arrays.stencil(FIVE, boundary="reflect"), "v")},
         ("new_u", "new_v"),
         {"change": "max", "product": "sum"},
     )
@@ -46,8 +46,8 @@ def gray_scott():
 def leapfrog():
     """A result that the function reads too."""
     u, before = whole((19, 30), 4), whole((19, 30), 5)
-    update = weft.Update(
-        lambda u, before, a: 2 * u - before + 0.5 * a, {"a": (weft.stencil(FIVE, boundary=0), "u")}, "before"
+    update = weft.arrays.Update(
+        lambda u, before, a: 2 * u - before + 0.5 * a, {"a": (weft.arrays.stencil(FIVE, boundary=0), "u")}, "before"
     )
     return update, {"u": u, "before": before}, {}, None, {"before": 2 * u - before + 0.5 * padded_laplacian(u)}, {}
 
@@ -55,17 +55,20 @@ def leapfrog():
 def accumulate():
     """`y += A x`, with coefficients of each site and a boundary of each end."""
     x, y, c = whole((17, 8), 6), whole((17, 8), 7), whole((17, 8), 8)
-    stencil = weft.stencil({(-2, 0): c, (1, 0): 2.0}, boundary=((3.0, "symmetric"), 0))
+    stencil = weft.arrays.stencil({(-2, 0): c, (1, 0): 2.0}, boundary=((3.0, "symmetric"), 0))
     p = np.pad(np.pad(x, ((2, 0), (0, 0)), constant_values=3), ((0, 1), (0, 0)), mode="symmetric")
-    update = weft.Update(lambda y, s: y + s, {"s": (stencil, "x")}, "y")
+    update = weft.arrays.Update(lambda y, s: y + s, {"s": (stencil, "x")}, "y")
     return update, {"x": x, "y": y}, {}, None, {"y": y + c * p[:-3] + 2.0 * p[3:]}, {}
 
 
 def residual():
     """A reduction alone, of two sums of one field with different boundaries."""
     x = whole((50, 4), 9)
-    sums = {"a": (weft.stencil(FIVE, boundary="antiperiodic"), "x"), "b": (weft.stencil(FIVE, boundary=1), "x")}
-    update = weft.Update(lambda a, b: (a - b) ** 2, sums, (), {"square": "sum"})
+    sums = {
+        "a": (weft.arrays.stencil(FIVE, boundary="antiperiodic"), "x"),
+        "b": (weft.arrays.stencil(FIVE, boundary=1), "x"),
+    }
+    update = weft.arrays.Update(lambda a, b: (a - b) ** 2, sums, (), {"square": "sum"})
     p = np.pad(x, 1, mode="wrap")
     p[0], p[-1] = -p[0], -p[-1]
     p[:, 0], p[:, -1] = -p[:, 0], -p[:, -1]
