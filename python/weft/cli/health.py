@@ -99,7 +99,7 @@ def health(
     """
     from weft._core import UsageError
     from weft.health import diagnose
-    from weft.health.running import Plan
+    from weft.health.running import Plan, trials_of
     from weft.launch.ranges import values
     from weft.parameters import table
 
@@ -127,7 +127,10 @@ def health(
     if baseline is not None:
         expected = _read(baseline, each)
     origin = str(baseline) if baseline is not None else "the machine without faults"
-    diagnosis = diagnose(times, expected=expected, machine=machine, threshold=threshold, lost=lost, origin=origin)
+    trial = None if machine is None or baseline is not None else trials_of(machine, times, plan, seed)
+    diagnosis = diagnose(
+        times, expected=expected, machine=machine, threshold=threshold, lost=lost, origin=origin, trial=trial
+    )
     if watch is not None:
         _watch(diagnosis, name, watch, threshold)
     _deliver(diagnosis, name, html, shown, quiet)

@@ -18,6 +18,7 @@ import polars as pl
 from weft import _core
 from weft._core import Machine, RunError, UsageError
 from weft.health.pairs import BENCHMARK, PairTimes, of_columns
+from weft.health.trials import Trial
 from weft.inputs import quoted
 from weft.launch import environment, mpiexec
 from weft.launch.measure import Measurement, measure_requests
@@ -122,6 +123,15 @@ def simulate(
         spent += makespan
         progress.rows(1)
     return of_columns([str(node) for node in range(count)], columns), spent
+
+
+def trials_of(machine: Machine, times: PairTimes, plan: Plan, seed: int = 0) -> Trial:
+    """Simulates the rounds by which some times were simulated, on the machine with faults."""
+
+    def trial(planted: Sequence[str]) -> PairTimes:
+        return simulate(machine.with_faults([*planted]), times.nodes, plan, seed=seed)[0]
+
+    return trial
 
 
 def samples_of(times: PairTimes, machine: str) -> pl.DataFrame:
