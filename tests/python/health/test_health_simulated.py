@@ -182,3 +182,30 @@ def test_links_are_those_of_the_machine():
     assert (ends[0][0], ends[-1][1], len(ends)) == ("0", "50", 4)
     with pytest.raises(UsageError, match="frontera has 8008 nodes"):
         machine.route(0, 9000)
+
+
+def test_a_machine_file_says_what_is_normal(command, tmp_path):
+    quick = "--on ipsc860 --ranks 8 --launches 2 --quiet"
+    assert command(f"health {quick} -o normal.parquet")[0] == 0
+    assert command(f"health {quick} --fault node:5=0.7 -o slow.parquet")[0] == 3
+    assert command("health --samples normal.parquet --baseline ipsc860 --quiet")[0] == 0
+    code, out, _ = command("health --samples slow.parquet --baseline ipsc860 --quiet")
+    assert code == 3
+    assert "node 5 is slow" in out
+    code, out, _ = command("health --samples normal.parquet --baseline ncube6400 --quiet --format json")
+    assert code == 0, "a slower machine is no reason to complain"
+    code, out, _ = command("health --samples normal.parquet --baseline frontera --quiet")
+    assert code in (3, 4)
+    assert "all pairs together take" in out
+    code, _, err = command("health --samples normal.parquet --baseline ipsc961")
+    assert code == 2
+    assert 'unknown machine "ipsc961"' in err
+
+
+def test_a_fit_of_two_ranks_says_what_is_normal_behind_one_switch(command, tmp_path):
+    assert command("measure echo --on frontera --ranks 2 --bytes 8:256K -o echo.csv")[0] == 0
+    assert command("fit echo.csv -o here.toml")[0] == 0
+    assert command("health --on frontera --ranks 8 --launches 2 --quiet -o normal.parquet")[0] == 0
+    code, out, err = command("health --samples normal.parquet --baseline here.toml --quiet")
+    assert code in (0, 3), err
+    assert "node" not in "".join(line for line in out.splitlines()[1:] if "is slow" in line)
