@@ -22,6 +22,11 @@ errors: E psi^2 / (E psi')^2 over E w r^2 / E w (P. J. Huber, E. M. Ronchetti, R
 with `weft.model.lines.HUBER` deviations."""
 
 
+UNSEEN = 1.1
+"""What dependence does to the variance over what some 20 launches show of it, where it is strong: from the coverage of
+parameters in `benches/study/coverage.py`."""
+
+
 @dataclass(frozen=True)
 class Refined:
     """Coefficients of `1, n, h, h n` of one piece.
@@ -138,7 +143,7 @@ def of_launches(
         medians = np.atleast_2d(np.cov(_bootstrap(points, generator) / points.seconds, rowvar=False))
         medians *= count / (count - 1)
     shared = _in_common(medians)
-    inflated = float(np.mean([inflation(column[~np.isnan(column)]) for column in points.launches.T]))
+    inflated = UNSEEN * float(np.mean([inflation(column[~np.isnan(column)]) for column in points.launches.T]))
     relative = of_seconds * points.seconds
     together, own, whole = (
         relative @ one @ relative.T for one in (shared, np.diag(np.diag(medians - shared)), medians)
