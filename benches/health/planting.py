@@ -12,6 +12,7 @@ from weft._core import Machine
 from weft.health import Diagnosis, PairTimes, diagnose
 from weft.health.inference import Finding
 from weft.health.running import Plan, simulate
+from weft.health.trials import Trial
 
 SEEDS = 12
 """Different orders of rounds, each with noise of its own; what is normal in each is simulated once."""
@@ -60,6 +61,7 @@ class Subject:
         self.machine = Machine.find(name)
         self.nodes, self.plan = nodes, plan
         self._normal: dict[int, PairTimes] = {}
+        self._jittered: dict[tuple[str, ...], PairTimes] = {}
         self.cables = _cables(self.machine, nodes)
 
     def normal(self, seed: int) -> PairTimes:
@@ -68,11 +70,27 @@ class Subject:
             self._normal[seed], _ = simulate(self.machine, self.nodes, self.plan, seed=seed)
         return self._normal[seed]
 
+    def trial(self, seed: int) -> Trial:
+        """Simulates the rounds of a seed with faults; those that every diagnosis of the seed makes, once."""
+
+        def simulated(faults: Sequence[str]) -> PairTimes:
+            if not faults:
+                return self.normal(seed)
+            key = (str(seed), *faults)
+            if key in self._jittered:
+                return self._jittered[key]
+            times = simulate(self.machine.with_faults([*faults]), self.nodes, self.plan, seed=seed)[0]
+            if len(faults) == self.nodes:
+                self._jittered[key] = times
+            return times
+
+        return simulated
+
     def diagnosis(self, planted: Planted, noise: float, seed: int) -> Diagnosis:
         """What is found where this is planted."""
         faults = [*planted.faults, f"noise={noise}"]
-        times, _ = simulate(self.machine.with_faults(faults), self.nodes, self.plan, seed=seed)
-        return diagnose(times, expected=self.normal(seed), machine=self.machine)
+        times, _ = simulate(self.machine.with_faults([*faults]), self.nodes, self.plan, seed=seed)
+        return diagnose(times, expected=self.normal(seed), machine=self.machine, trial=self.trial(seed))
 
 
 def _cables(machine: Machine, nodes: int) -> list[tuple[str, str]]:

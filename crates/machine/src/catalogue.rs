@@ -86,6 +86,7 @@ pub fn catalogue() -> Vec<&'static str> {
 /// assert_eq!((machine.nodes(), machine.topology.kind()), (128, "hypercube"));
 /// let error = find("ipsc806").unwrap_err().to_string();
 /// assert!(error.starts_with("unknown machine \"ipsc806\"; did you mean ipsc860? the catalogue has "));
+/// assert!(find("ipsc961").unwrap_err().to_string().contains("did you mean ipsc860?"));
 /// ```
 pub fn find(name: &str) -> Result<Machine, MachineError> {
     if is_path(name) {

@@ -11,6 +11,7 @@ from weft.cli import outputs, teaching
 
 if TYPE_CHECKING:
     from weft.model import Fit
+    from weft.model.loggp import LogGP
 
 _EXAMPLES = """
 weft fit here.csv  # startup, byte time and where the protocol changes, with intervals
@@ -108,8 +109,33 @@ def show(fitted: Fit) -> None:
         f"errors of the fit: median {units.share(float(errors.median() or 0))}, "  # type: ignore[arg-type]
         f"worst {units.share(abs(worst['error']))} ({worst['benchmark']}, {units.length(worst['bytes'])})"
     )
+    if fitted.loggp is not None:
+        console.print(loggp_words(fitted.loggp))
     for note in fitted.notes:
         show_whole(f"[dim]note:[/] {note}")
+
+
+def loggp_words(known: LogGP) -> str:
+    """The parameters of LogGP in one line.
+
+    >>> from weft.model.curve import Estimate
+    >>> from weft.model.loggp import LogGP
+    >>> one = Estimate(1e-6, 0.9e-6, 1.1e-6)
+    >>> loggp_words(LogGP(one, one, one, None, Estimate(1e-9, 1e-9, 1e-9), 8))
+    'LogGP with 8 B: o_s 1.00 µs ±10%, o_r 1.00 µs ±10%, L 1.00 µs ±10%, G 1.00 ns/B ±0%'
+    """
+    from weft import units
+
+    figures = [
+        ("o_s", known.send_overhead, ""), ("o_r", known.receive_overhead, ""), ("L", known.latency, ""),
+        ("g", known.gap, ""), ("G", known.byte_gap, "/B"),
+    ]  # fmt: skip
+    said = [
+        f"{name} {units.seconds(one.value)}{unit} ±{one.half_width:.0%}"
+        for name, one, unit in figures
+        if one is not None
+    ]
+    return f"LogGP with {units.length(known.bytes)}: {', '.join(said)}"
 
 
 def _with_interval(row: dict[str, float | None], name: str, shown: object) -> str:

@@ -22,6 +22,7 @@ srun -N 64 --ntasks-per-node 1 weft health -o monday.parquet  # every pair of 64
 weft health --hosts n1,n2,n3,n4 --html health.html  # from a login node, with a heat map
 weft health --baseline monday.parquet --format prometheus  # is this normal here? Exit code 0, 3 (slow) or 4 (broken)
 weft health --on frontera --ranks 64 --fault node:17=0.8 --fault noise=0.05  # a slow node, planted in virtual time
+weft health --baseline here.toml  # is this normal for the machine that `weft fit` described?
 weft health --samples monday.parquet  # the same judgement from samples, without measuring
 """
 
@@ -61,7 +62,11 @@ def health(
         Path | None, typer.Option("--samples", help="Judge the samples of this file; nothing is measured.")
     ] = None,
     baseline: Annotated[
-        Path | None, typer.Option(help="What is normal: samples of an earlier run on the same nodes.")
+        str | None,
+        typer.Option(
+            help="What is normal: samples of an earlier run on the same nodes, or a machine, as a file of `weft fit` "
+            "or a name of the catalogue describes it."
+        ),
     ] = None,
     fault: faults.Faults = None,
     lengths: Annotated[str, typer.Option("--bytes", help="Lengths of a short and a long message.")] = "8,256K",
@@ -98,7 +103,7 @@ def health(
     """
     from weft._core import UsageError
     from weft.health import diagnose
-    from weft.health.running import Plan
+    from weft.health.running import Plan, trials_of
     from weft.launch.ranges import values
     from weft.parameters import table
 
@@ -124,12 +129,25 @@ def health(
             return
         (times, lost), name = measured, "here"
     if baseline is not None:
-        expected = _read(baseline, each)
-    origin = str(baseline) if baseline is not None else "the machine without faults"
-    diagnosis = diagnose(times, expected=expected, machine=machine, threshold=threshold, lost=lost, origin=origin)
+        expected = _normal(baseline, times, each)
+    origin = baseline if baseline is not None else "the machine without faults"
+    trial = None if machine is None or baseline is not None else trials_of(machine, times, plan, seed)
+    diagnosis = diagnose(
+        times, expected=expected, machine=machine, threshold=threshold, lost=lost, origin=origin, trial=trial
+    )
     if watch is not None:
         _watch(diagnosis, name, watch, threshold)
     _deliver(diagnosis, name, html, shown)
+
+
+def _normal(baseline: str, times: PairTimes, each: Each) -> PairTimes:
+    """What is normal by samples or by a machine: files of samples end in what those end in."""
+    from weft._core import Machine
+    from weft.health.running import normal_of
+
+    if baseline.endswith((".csv", ".parquet")):
+        return _read(Path(baseline), each)
+    return normal_of(Machine.find(baseline), times)
 
 
 def _read(path: Path, each: Each) -> PairTimes:

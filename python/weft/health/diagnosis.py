@@ -10,10 +10,11 @@ import numpy as np
 
 from weft import units
 from weft._core import Machine
-from weft.health import expectation, inference, suspects
+from weft.health import expectation, inference, suspects, trials
 from weft.health.expectation import Residuals
 from weft.health.inference import Finding
 from weft.health.pairs import Matrix, PairTimes, over
+from weft.health.trials import Trial
 
 THRESHOLD = 0.05
 """The least slowdown that counts, as a share of the time."""
@@ -99,6 +100,7 @@ def diagnose(
     threshold: float = THRESHOLD,
     lost: Sequence[tuple[str, str]] = (),
     origin: str = "the baseline",
+    trial: Trial | None = None,
 ) -> Diagnosis:
     """Tell what is slow in a cluster from the times of all pairs of its nodes.
 
@@ -116,6 +118,8 @@ def diagnose(
         Nodes that were lost, each with what is known of that.
     origin
         What messages call the expectation.
+    trial
+        Simulates the same rounds on the machine with faults; what is named is then confirmed by trying it.
 
     Raises
     ------
@@ -138,8 +142,8 @@ def diagnose(
         return Diagnosis(times, residuals, [], [], gone, threshold, notes)
     least = float(np.log1p(threshold))
     candidates = _suspects(times, residuals, machine)
-    explained = inference.findings(residuals.values, candidates, least)
-    pairs = inference.slow_pairs(residuals.values, residuals.quickest, explained, times.names, least)
+    explained, values, quickest = _explained(times, residuals, candidates, least, trial)
+    pairs = inference.slow_pairs(values, quickest, explained, times.names, least)
     swapped = _misplaced(times, expected, least)
     if swapped:
         explained, pairs = _without_swapped(explained, swapped, times), _without_swapped(pairs, swapped, times)
@@ -147,6 +151,22 @@ def diagnose(
         times, residuals, [*explained, *pairs], [(times.names[i], times.names[j]) for i, j in swapped], gone,
         threshold, notes,
     )  # fmt: skip
+
+
+def _explained(
+    times: PairTimes, residuals: Residuals, candidates: list[suspects.Suspect], least: float, trial: Trial | None
+) -> tuple[list[Finding], Matrix, Matrix]:
+    """The nodes and links that are slow, and the residuals by which single pairs are judged: medians and quickest."""
+    named = inference.findings(residuals.values, candidates, least)
+    if trial is None:
+        return named, residuals.values, residuals.quickest
+    confirmed, left = trials.explained(times, trial, named, candidates, least)
+    values, quickest = over(np.nanmedian, left, 0), over(np.nanmin, left, 0)
+    quickest = quickest - over(np.nanmedian, quickest, (1, 2), keepdims=True)
+    # What nobody can plant, such as a node that is slow as a sender only, is told from what is left.
+    others = [one.suspect for one in named if not one.suspect.fault]
+    further = inference.findings(values, others, least)
+    return [*confirmed, *further], values, quickest
 
 
 def _suspects(times: PairTimes, residuals: Residuals, machine: Machine | None) -> list[suspects.Suspect]:

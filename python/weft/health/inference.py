@@ -23,7 +23,7 @@ from weft.health.suspects import Suspect
 MAX_FINDINGS = 64
 """A machine with more things wrong has one thing wrong with it that is not on the list."""
 
-_LEVEL = 0.01
+LEVEL = 0.01
 """The chance that a healthy machine has a finding at all."""
 
 _PAIR_LEVEL = 1e-4
@@ -41,7 +41,7 @@ _BEYOND_TAIL = 2.7
 """A pair stands out by itself beyond so many times this quantile of all pairs: where pairs take cables from each other
 by chance, some are twice as slow and nothing is wrong. For normal noise it is the level of `_PAIR_LEVEL` again."""
 
-_FLOOR = 0.002
+FLOOR = 0.002
 """The least noise of a log time: simulated times have none, and clocks have steps."""
 
 _REFITS = 3
@@ -127,7 +127,7 @@ def findings(values: Matrix, suspects: Sequence[Suspect], least: float) -> list[
 
 
 def _noise(left: Matrix) -> Matrix:
-    return np.array([max(spread(row), _FLOOR) for row in left])
+    return np.array([max(spread(row), FLOOR) for row in left])
 
 
 def _best(
@@ -162,7 +162,7 @@ def _judge(cells: Matrix, noise: Matrix, suspects: int, least: float) -> Judgeme
             continue
         error[length] = _MEDIAN * max(noise[length], spread(known)) / np.sqrt(known.size)
         p = float(special.ndtr(-middle / (_MEDIAN * noise[length] / np.sqrt(known.size))))
-        if p * suspects > _LEVEL or np.quantile(known, _WHOLE) < middle / 2.0 - noise[length]:
+        if p * suspects > LEVEL or np.quantile(known, _WHOLE) < middle / 2.0 - noise[length]:
             continue
         effect[length] = middle
         smallest = min(smallest, p)
@@ -269,7 +269,7 @@ def _stands_out(flat: Matrix, least: float) -> npt.NDArray[np.bool_]:
         known = row[np.isfinite(row)]
         if known.size:
             tail = _BEYOND_TAIL * float(np.quantile(known, _TAIL))
-            over[length] = np.nan_to_num(row, nan=-np.inf) > max(limit * max(spread(known), _FLOOR), tail, least)
+            over[length] = np.nan_to_num(row, nan=-np.inf) > max(limit * max(spread(known), FLOOR), tail, least)
     return over
 
 

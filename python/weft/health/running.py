@@ -8,6 +8,7 @@ import re
 import shlex
 import socket
 import subprocess
+import tomllib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -18,6 +19,7 @@ import polars as pl
 from weft import _core
 from weft._core import Machine, RunError, UsageError
 from weft.health.pairs import BENCHMARK, PairTimes, of_columns
+from weft.health.trials import Trial
 from weft.inputs import quoted
 from weft.launch import environment, mpiexec
 from weft.launch.measure import Measurement, measure_requests
@@ -122,6 +124,56 @@ def simulate(
         spent += makespan
         progress.rows(1)
     return of_columns([str(node) for node in range(count)], columns), spent
+
+
+def trials_of(machine: Machine, times: PairTimes, plan: Plan, seed: int = 0) -> Trial:
+    """Simulates the rounds by which some times were simulated, on the machine with faults."""
+
+    def trial(planted: Sequence[str]) -> PairTimes:
+        return simulate(machine.with_faults([*planted]), times.nodes, plan, seed=seed)[0]
+
+    return trial
+
+
+def normal_of(machine: Machine, times: PairTimes) -> PairTimes:
+    """What a machine file says that pairs of nodes take, in the order in which the nodes have their ranks.
+
+    Of a machine with as many nodes, the same rounds in virtual time; of a switch that joins fewer, as a fit of two
+    ranks describes it, what a message takes between any two.
+
+    Parameters
+    ----------
+    machine
+        The description.
+    times
+        What was measured: its nodes and lengths.
+
+    Raises
+    ------
+    weft.UsageError
+        If the machine has fewer nodes and they are not all at the same distance.
+
+    Examples
+    --------
+    >>> import weft
+    >>> times, _ = simulate(weft.Machine.find("ipsc860"), 4, Plan(lengths=(8,), launches=1))
+    >>> bool(np.allclose(normal_of(weft.Machine.find("ipsc860"), times).logs, times.logs, equal_nan=True))
+    True
+    """
+    numbers = tuple(range(-len(times.launches), 0))  # None of them is a launch that was measured.
+    if machine.nodes >= times.nodes:
+        known, _ = simulate(machine, times.nodes, Plan(times.lengths, len(numbers)))
+        return replace(known, names=times.names, launches=numbers)
+    kind = tomllib.loads(machine.to_toml())["topology"]["kind"]
+    if kind not in ("crossbar", {"value": "crossbar"}):
+        raise UsageError(
+            f"--baseline {machine.name}: the machine has {machine.nodes} nodes, joined by more than one switch, and "
+            f"{times.nodes} were measured; describe them all, or take samples of a healthy run"
+        )
+    seconds = np.array([machine.message_time(length, 1) for length in times.lengths])
+    logs = np.broadcast_to(np.log(seconds)[:, None, None], times.logs.shape[1:]).copy()
+    logs[:, np.arange(times.nodes), np.arange(times.nodes)] = np.nan
+    return PairTimes(times.names, times.lengths, logs[None], {}, numbers[:1])
 
 
 def samples_of(times: PairTimes, machine: str) -> pl.DataFrame:

@@ -36,6 +36,8 @@ class Suspect:
         The nodes that it is, where it is nodes.
     others
         The names of suspects that cannot be told from it, for they would delay the same pairs.
+    fault
+        What it is called in a fault that is planted (`node:3`, `link:0-4`, `link:0>4`); empty where there is none.
     """
 
     kind: str
@@ -43,6 +45,7 @@ class Suspect:
     cells: Mask
     nodes: tuple[int, ...] = ()
     others: tuple[str, ...] = ()
+    fault: str = ""
 
 
 def of_nodes(names: Sequence[str]) -> Iterator[Suspect]:
@@ -52,7 +55,7 @@ def of_nodes(names: Sequence[str]) -> Iterator[Suspect]:
     for node, name in enumerate(names):
         rest = others[others != node]
         out, into = node * count + rest, rest * count + node
-        yield Suspect("node", f"node {name}", np.concatenate([out, into]), (node,))
+        yield Suspect("node", f"node {name}", np.concatenate([out, into]), (node,), fault=f"node:{name}")
         yield Suspect("sender", f"node {name} as a sender", out, (node,))
         yield Suspect("receiver", f"node {name} as a receiver", into, (node,))
 
@@ -73,16 +76,18 @@ def of_links(machine: Machine, nodes: Sequence[int]) -> Iterator[Suspect]:
     cables: dict[tuple[str, str], list[int]] = defaultdict(list)
     for link in sorted(crossed):
         ends = machine.link_ends(link)
-        yield Suspect("link", f"the link from {_vertex(ends[0])} to {_vertex(ends[1])}", np.array(crossed[link]))
+        name, fault = f"the link from {_vertex(ends[0])} to {_vertex(ends[1])}", f"link:{ends[0]}>{ends[1]}"
+        yield Suspect("link", name, np.array(crossed[link]), fault=fault)
         cables[min(ends, ends[::-1])].append(link)
     for (one, other), links in cables.items():
         if len(links) > 1:
             cells = [np.array(crossed[link]) for link in links]
             name = f"the cable between {_vertex(one)} and {_vertex(other)}"
             every = np.unique(np.concatenate(cells))
-            yield Suspect("cable", name, every)
+            fault = f"link:{one}-{other}"
+            yield Suspect("cable", name, every, fault=fault)
             back = every % count * count + every // count
-            yield Suspect("detour", name, every[np.isin(back, every)])
+            yield Suspect("detour", name, every[np.isin(back, every)], fault=fault)
 
 
 def _vertex(text: str) -> str:

@@ -14,6 +14,7 @@ from weft.model import showing
 from weft.model.curve import Curve, Estimate, FitError
 from weft.model.curves import FittedCurve, fit_curve
 from weft.model.lines import Floats
+from weft.model.loggp import LogGP, loggp
 from weft.model.points import Points, points_of
 from weft.model.segments import MAX_PIECES
 from weft.samples import DEFAULT_CONFIDENCE, validate
@@ -62,6 +63,8 @@ class Fit:
         What the samples could not determine and where the fit fails, in words.
     estimand
         Of which times it is the fit, in words: medians over launches, unless a study says otherwise.
+    loggp
+        Overheads, latency and gaps apart, where the samples have `fan-out` and `fan-in` of short messages; else None.
     """
 
     machine: str
@@ -73,6 +76,7 @@ class Fit:
     lines: dict[str, Curve]
     notes: tuple[str, ...]
     estimand: str = MEDIANS
+    loggp: LogGP | None = None
 
     @property
     def echo(self) -> Curve:
@@ -186,6 +190,8 @@ def fit(
     seed: int = 0,
     tolerance: float = 0.0,
     held_out: Sequence[int] = (),
+    chosen_again: Sequence[pl.DataFrame] = (),
+    left_out: float = 0.0,
 ) -> Fit:
     """Fit startup, byte time and the cost of hops to echo samples.
 
@@ -217,6 +223,11 @@ def fit(
         within it: as many pieces as the Bayesian information criterion finds.
     held_out
         Lengths, in bytes, that the fit does not see and is compared with.
+    chosen_again
+        Where the samples are of launches that were chosen among others: what the same choice gives without some of all
+        launches, again and again, so that intervals have what is due to the choice.
+    left_out
+        The share of launches that each of those is without.
 
     Returns
     -------
@@ -258,6 +269,9 @@ def fit(
             continue
         known = breaks if benchmark == "echo" else None
         points = points_of(rows, UNKNOWN_HOPS[benchmark])
+        others = [table.filter(pl.col("benchmark") == benchmark) for table in chosen_again]
+        if others and not any(table.is_empty() for table in others):
+            points = points.chosen_again([points_of(one, UNKNOWN_HOPS[benchmark]) for one in others], left_out)
         try:
             fitted.append(fit_curve(points, benchmark, most_pieces, known, confidence, generator, tolerance))
             if benchmark != "echo":
@@ -269,6 +283,8 @@ def fit(
     residuals = pl.concat([_residuals(one) for one in fitted])
     notes = [note for one in fitted for note in one.notes] + refused + _failures(residuals)
     ranks = chosen.filter(pl.col("benchmark") == "echo")["ranks"].max()
+    one = chosen.row(0, named=True)
+    same = validate(samples).filter((pl.col("machine") == one["machine"]) & (pl.col("source") == one["source"]))
     return Fit(
         str(chosen["machine"][0]),
         str(chosen["source"][0]),
@@ -278,6 +294,7 @@ def fit(
         pl.concat([_unseen(one.curve, unseen) for one in fitted]),
         lines,
         tuple(notes),
+        loggp=loggp(same, fitted[0].curve, confidence),
     )
 
 

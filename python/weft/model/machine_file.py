@@ -11,6 +11,7 @@ from weft.model.curve import Curve, FitError, Piece
 
 if TYPE_CHECKING:
     from weft.model.fitting import Fit
+    from weft.model.loggp import LogGP
 
 _ASSUMED = "assumed: an echo does not show it"
 
@@ -18,11 +19,12 @@ _ASSUMED = "assumed: an echo does not show it"
 def machine_text(fit: Fit, name: str, origin: str, date: str | None = None) -> str:
     """A machine file with the figures of a fit.
 
-    What an echo does not show is assumed, and its source says so: a startup is half the sender's and half the
-    receiver's; a byte time is the link's, or with store-and-forward switching as much of it as every hop costs, and the
-    rest half the sender's and half the receiver's; sends are buffered. Samples over one distance know no topology: the
-    machine is a crossbar with a node for each rank. Samples over several are taken to be of the smallest hypercube that
-    has such distances.
+    What was not measured is assumed, and its source says so. Where the samples do not tell the overheads apart
+    (`Fit.loggp`), a startup is half the sender's and half the receiver's, and the latency is that of the hops alone. A
+    byte time is the link's, or with store-and-forward switching as much of it as every hop costs, and the rest half the
+    sender's and half the receiver's; sends are buffered. Samples over one distance know no topology: the machine is a
+    crossbar with a node for each rank. Samples over several are taken to be of the smallest hypercube that has such
+    distances.
 
     Parameters
     ----------
@@ -70,7 +72,7 @@ def machine_text(fit: Fit, name: str, origin: str, date: str | None = None) -> s
         *_switching(curve, source),
     ]
     for piece in curve.pieces:
-        lines += ["", *_protocol(piece, source)]
+        lines += ["", *_protocol(piece, source, fit.loggp)]
     lines += ["", *_own(fit, source)]
     if "echo-host" in fit.lines:
         lines += ["", *_copy("host", fit.lines["echo-host"], source)]
@@ -102,22 +104,42 @@ def _switching(curve: Curve, source: str) -> list[str]:
     return ["[switching]", f"source = {_text(source)}", f"technique = {_text(technique)}"]
 
 
-def _protocol(piece: Piece, source: str) -> list[str]:
-    hop = piece.hop_time.value if piece.hop_time is not None else 0.0
+def _overheads(piece: Piece, known: LogGP | None, source: str) -> tuple[tuple[float, float], str, float, str]:
+    """What each end takes, where that is from, and the same of the time of a hop.
+
+    Where the ends were measured with short messages, what longer ones take beyond the latency is shared as theirs is.
+    """
+    hop = None if piece.hop_time is None else piece.hop_time.value
+    unknown = "unknown, part of the overheads: one distance was measured"
+    if known is None:
+        half = max(0.0, piece.startup.value - (hop or 0.0)) / 2.0
+        return (half, half), f"{source}; half of the startup on each side is assumed", hop or 0.0, (
+            unknown if hop is None else source
+        )  # fmt: skip
+    link = known.latency.value if hop is None else hop
+    whole = max(0.0, piece.startup.value - link)
+    share = known.send_overhead.value / (known.send_overhead.value + known.receive_overhead.value)
+    said = f"{source}: the startup without the latency, divided as fan-out and fan-in of {known.bytes} bytes are"
+    latency = f"{source}: the latency, an echo without both overheads" if hop is None else source
+    return (share * whole, (1.0 - share) * whole), said, link, latency
+
+
+def _protocol(piece: Piece, source: str, known: LogGP | None) -> list[str]:
+    (send, receive), halved, hop, of_hop = _overheads(piece, known, source)
     link = piece.hop_byte_time.value if piece.hop_byte_time is not None else 0.0
-    overhead = max(0.0, piece.startup.value - hop) / 2.0
-    halved = f"{source}; half of the startup on each side is assumed"
     lines = ["[[protocols]]", f"source = {_text(source)}"]
     if piece.up_to is not None:
         changes = "" if piece.change is None else f"; somewhere from {piece.change[0]} to {piece.change[1] - 1} bytes"
         lines.append(_figure("up_to", str(piece.up_to), source + changes, source))
-    lines += [_figure(f"{side}_overhead", _number(overhead), halved, source) for side in ("send", "receive")]
+    lines += [
+        _figure(f"{side}_overhead", _number(value), halved, source)
+        for side, value in (("send", send), ("receive", receive))
+    ]
     if link > 0.0:
         copy = max(0.0, piece.byte_time.value - link) / 2.0
         rest = f"{source}: what no hop takes; half of it on each side is assumed"
         lines += [_figure(f"{side}_byte_time", _number(copy), rest, source) for side in ("send", "receive")]
-    known = source if piece.hop_time is not None else "unknown, part of the overheads: one distance was measured"
-    lines.append(_figure("hop_time", _number(hop), known, source))
+    lines.append(_figure("hop_time", _number(hop), of_hop, source))
     lines.append(_figure("byte_time", _number(link if link > 0.0 else piece.byte_time.value), source, source))
     lines.append(_figure("completion", '"buffered"', _ASSUMED, source))
     return lines

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 import polars as pl
@@ -25,6 +26,9 @@ class Points:
         Seconds of each launch (rows) at each point (columns); NaN where a launch has none.
     weights
         Inverse relative standard errors, up to a factor, with mean 1.
+    covariance
+        Of the relative errors of `seconds`, where launches were chosen and choosing again from others tells it; without
+        it the launches are resampled as they are.
     """
 
     bytes: Floats
@@ -32,15 +36,34 @@ class Points:
     seconds: Floats
     launches: Floats
     weights: Floats
+    covariance: Floats | None = None
 
     def __len__(self) -> int:
         return len(self.bytes)
 
     def select(self, chosen: np.ndarray) -> Points:
         """The points where `chosen` is true."""
+        covariance = None if self.covariance is None else self.covariance[np.ix_(chosen, chosen)]
         return Points(
-            self.bytes[chosen], self.hops[chosen], self.seconds[chosen], self.launches[:, chosen], self.weights[chosen]
-        )
+            self.bytes[chosen], self.hops[chosen], self.seconds[chosen], self.launches[:, chosen],
+            self.weights[chosen], covariance,
+        )  # fmt: skip
+
+    def chosen_again(self, others: Sequence[Points], left_out: float) -> Points:
+        """With the covariance that points of the same measurement without a share of its launches show.
+
+        That of the delete-d jackknife (J. Shao, C. F. J. Wu, Annals of Statistics 17 (1989) 1176): mean products of
+        differences, times the launches that stay over those left out. A point that one of them lacks does not differ.
+        """
+        differences = np.zeros((len(others), len(self)))
+        place = {key: index for index, key in enumerate(zip(self.bytes, self.hops, strict=True))}
+        for row, other in zip(differences, others, strict=True):
+            for length, hops, seconds in zip(other.bytes, other.hops, other.seconds, strict=True):
+                index = place.get((length, hops))
+                if index is not None:
+                    row[index] = seconds / self.seconds[index] - 1.0
+        scale = (1.0 - left_out) / left_out
+        return replace(self, covariance=scale * differences.T @ differences / len(others))
 
 
 def points_of(samples: pl.DataFrame, hops: int = 0) -> Points:

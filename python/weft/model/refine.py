@@ -12,14 +12,19 @@ from weft.model.curve import Estimate
 from weft.model.lines import EXACT, Floats, huber
 from weft.model.points import MIN_LAUNCHES, Points
 from weft.samples.dependence import inflation
-from weft.samples.summary import MINIMUM_LAUNCHES
 
 RESAMPLES = 200
 """Bootstrap samples of launches."""
 
-TYPICAL_INFLATION = 1.4
-"""Above this the inflation that 20 launches show is too small, below it too large: from the coverage of parameters in
-`benches/study/coverage.py`. The correction vanishes with the number of launches."""
+WEIGHTED = 1.23
+"""The variance of coefficients of Huber's loss over that of weighted least squares with its final weights, for normal
+errors: E psi^2 / (E psi')^2 over E w r^2 / E w (P. J. Huber, E. M. Ronchetti, Robust Statistics, 2nd ed., section 7.6),
+with `weft.model.lines.HUBER` deviations."""
+
+
+UNSEEN = 1.1
+"""What dependence does to the variance over what some 20 launches show of it, where it is strong: from the coverage of
+parameters in `benches/study/coverage.py`."""
 
 
 @dataclass(frozen=True)
@@ -105,38 +110,56 @@ def refine(
     coefficients = np.zeros(4)
     coefficients[list(active)] = solution
     residuals = (design @ solution - points.seconds) / points.seconds
-    scaled = design * (points.weights * np.sqrt(trust) / points.seconds)[:, None]
+    relative = points.weights * np.sqrt(trust) / points.seconds
+    scaled = design * relative[:, None]
     covariance = np.zeros((4, 4))
-    covariance[np.ix_(active, active)] = _inverse(scaled.T @ scaled)
-    differing = of_launches(points, active, solution, generator, tolerance)
+    inverse = _inverse(scaled.T @ scaled)
+    covariance[np.ix_(active, active)] = WEIGHTED * inverse
+    of_seconds = np.zeros((4, len(points)))
+    of_seconds[list(active)] = inverse @ scaled.T * relative
+    differing = of_launches(points, of_seconds, generator)
     losses = trust * (residuals * points.weights) ** 2
     return Refined(coefficients, active, covariance, residuals, losses, *differing)
 
 
 def of_launches(
-    points: Points, active: tuple[int, ...], start: Floats, generator: np.random.Generator | None, tolerance: float
+    points: Points, of_seconds: Floats, generator: np.random.Generator | None
 ) -> tuple[Floats, Floats, Floats]:
     """Covariances of coefficients from what lengths of a launch have in common, from each by itself, and from all.
 
-    The last is of a bootstrap that draws launches whole (B. Efron, R. J. Tibshirani, An Introduction to the
-    Bootstrap, chapters 9 and 13); the second, of one that draws each length's launches by itself, has everything but
-    what they have in common, and the first is the difference. Both draw launches as if they were independent:
-    dependence multiplies the first and the last by what it multiplies the variance of medians by, on average over the
-    points, since one point says little of it. Few launches show too little of strong dependence and seem to show some
-    where there is none, by `TYPICAL_INFLATION`. Sampling from n launches has (n - 1)/n of their variance.
+    All three are of the covariance of medians that choosing among launches has, where they were chosen, else of a
+    bootstrap that draws launches whole (B. Efron, R. J. Tibshirani, An Introduction to the
+    Bootstrap, chapters 9 and 13). Of the covariance of its medians, what is off the diagonal is in common; on the
+    diagonal it is taken to be what a length has in common with its neighbours, and the rest is the length's own. The
+    bootstrap draws launches as if they were independent: dependence multiplies the first and the last by what it
+    multiplies the variance of medians by, on average over the points, since one point says little of it. Sampling
+    from n launches has (n - 1)/n of their variance.
     """
     count = len(points.launches)
     if generator is None or np.sum(~np.isnan(points.launches), axis=0).min() < MIN_LAUNCHES:
         return np.zeros((4, 4)), np.zeros((4, 4)), np.zeros((4, 4))
-    whole, apart = (
-        np.cov(_bootstrap(points, active, start, generator, tolerance, whole=whole), rowvar=False)
-        for whole in (True, False)
+    medians = points.covariance
+    if medians is None:
+        medians = np.atleast_2d(np.cov(_bootstrap(points, generator) / points.seconds, rowvar=False))
+        medians *= count / (count - 1)
+    shared = _in_common(medians)
+    inflated = UNSEEN * float(np.mean([inflation(column[~np.isnan(column)]) for column in points.launches.T]))
+    relative = of_seconds * points.seconds
+    together, own, whole = (
+        relative @ one @ relative.T for one in (shared, np.diag(np.diag(medians - shared)), medians)
     )
-    inflated = float(np.mean([inflation(column[~np.isnan(column)]) for column in points.launches.T]))
-    small = (inflated / TYPICAL_INFLATION) ** min(1.0, MINIMUM_LAUNCHES / count)
-    unbiased = count / (count - 1)
-    factor = inflated * small * unbiased
-    return (whole - apart) * factor, apart * unbiased, whole * factor
+    return together * inflated, own, whole * inflated
+
+
+def _in_common(covariance: Floats) -> Floats:
+    """A covariance of medians without what each length has by itself."""
+    shared = covariance.copy()
+    count = len(shared)
+    for index in range(count):
+        near = [other for other in (index - 1, index + 1) if 0 <= other < count]
+        mean = float(np.mean(covariance[index, near])) if near else 0.0
+        shared[index, index] = min(max(mean, 0.0), float(covariance[index, index]))
+    return shared
 
 
 def determined(points: Points, active: tuple[int, ...]) -> bool:
@@ -166,28 +189,17 @@ def _start(design: Floats, seconds: Floats, weights: Floats) -> Floats:
     return coefficients
 
 
-def _bootstrap(
-    points: Points,
-    active: tuple[int, ...],
-    start: Floats,
-    generator: np.random.Generator,
-    tolerance: float,
-    *,
-    whole: bool,
-) -> Floats:
-    """Coefficients for launches drawn with replacement, whole ones or for each point by itself."""
-    shape = points.launches.shape
-    design = _design(points)[:, list(active)]
-    draws = np.zeros((RESAMPLES, 4))
+def _bootstrap(points: Points, generator: np.random.Generator) -> Floats:
+    """Medians of each point for launches drawn with replacement."""
+    count = len(points.launches)
+    draws = np.zeros((RESAMPLES, len(points)))
     for draw in draws:
         # Launches that differ in the points they have could leave a point with none: draw again.
         while True:
-            drawn = generator.integers(shape[0], size=(shape[0], 1) if whole else shape)
-            seconds = np.take_along_axis(points.launches, np.broadcast_to(drawn, shape), axis=0)
+            seconds = points.launches[generator.integers(count, size=count)]
             if not np.isnan(seconds).all(axis=0).any():
                 break
-        medians = np.nanmedian(seconds, axis=0)
-        draw[list(active)] = huber(design, medians, points.weights, start, rounds=5, tolerance=tolerance)[0]
+        draw[:] = np.nanmedian(seconds, axis=0)
     return draws
 
 

@@ -43,6 +43,10 @@ QUICKER = 2.0 / 3.0
 times, a fifth apart, of which the lower decile shows the one or the other by whether a tenth of them were that quick;
 the median is what a disturbance reaches first."""
 
+CHOICES, LEFT_OUT = 40, 0.2
+"""How often launches are chosen again, and the share of all that is left out then: with more left out a state would
+seldom have `MIN_LAUNCHES`."""
+
 POINT = ("ranks", "hops", "bytes", "algorithm")
 
 _DECILE = pl.coalesce("seconds_p10", "seconds")
@@ -82,6 +86,18 @@ def undisturbed(measured: pl.DataFrame, benchmarks: Sequence[str]) -> pl.DataFra
             parts.append(part if agree else _quickest(part))
     typical = _DECILE**QUICKER * pl.col("seconds") ** (1.0 - QUICKER)
     return pl.concat(parts).with_columns(seconds=typical)
+
+
+def chosen_again(measured: pl.DataFrame, benchmarks: Sequence[str], seed: int = 0) -> list[pl.DataFrame]:
+    """What is undisturbed where a share `LEFT_OUT` of the launches is left out, at random, `CHOICES` times.
+
+    How much these differ says how much of a fit is due to which launches happened to be there to choose from.
+    """
+    numbers = measured["repetition"].unique().sort()
+    stays = max(1, round(len(numbers) * (1.0 - LEFT_OUT)))
+    generator = np.random.default_rng(seed)
+    draws = [generator.choice(numbers.to_numpy(), stays, replace=False).tolist() for _ in range(CHOICES)]
+    return [undisturbed(measured.filter(pl.col("repetition").is_in(kept)), benchmarks) for kept in draws]
 
 
 def _quickest(rows: pl.DataFrame) -> pl.DataFrame:

@@ -8,14 +8,16 @@ import pytest
 
 from weft import Machine, UsageError
 from weft.health import diagnose
-from weft.health.running import Plan, culprit, simulate
+from weft.health.running import Plan, culprit, simulate, trials_of
 
 
-def found(machine, faults, nodes, seed=0):
+def found(machine, faults, nodes, seed=0, by_trials=True):
     described = Machine.find(machine)
     times, _ = simulate(described.with_faults(faults), nodes, seed=seed)
     normal, _ = simulate(described, nodes, seed=seed)
-    return sorted(finding.suspect.name for finding in diagnose(times, expected=normal, machine=described).findings)
+    trial = trials_of(described, times, Plan(), seed) if by_trials else None
+    diagnosis = diagnose(times, expected=normal, machine=described, trial=trial)
+    return sorted(finding.suspect.name for finding in diagnosis.findings)
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -27,6 +29,12 @@ def test_slow_nodes_are_named_under_noise(seed):
 
 def test_a_slow_cable_of_a_hypercube_is_named():
     assert found("ipsc860", ["link:0-4=0.5", "noise=0.05"], 16) == ["the cable between node 0 and node 4"]
+
+
+def test_what_a_slow_cable_of_a_torus_holds_up_is_not_named_beside_it():
+    faults = ["link:1-2=0.5", "noise=0.05"]
+    assert found("tpu-v4", faults, 32, 2) == ["the cable between node 1 and node 2"]
+    assert len(found("tpu-v4", faults, 32, 2, by_trials=False)) > 1, "which medians of pairs alone do not see"
 
 
 def test_one_direction_of_a_cable_is_named():
@@ -174,3 +182,30 @@ def test_links_are_those_of_the_machine():
     assert (ends[0][0], ends[-1][1], len(ends)) == ("0", "50", 4)
     with pytest.raises(UsageError, match="frontera has 8008 nodes"):
         machine.route(0, 9000)
+
+
+def test_a_machine_file_says_what_is_normal(command, tmp_path):
+    quick = "--on ipsc860 --ranks 8 --launches 2 --quiet"
+    assert command(f"health {quick} -o normal.parquet")[0] == 0
+    assert command(f"health {quick} --fault node:5=0.7 -o slow.parquet")[0] == 3
+    assert command("health --samples normal.parquet --baseline ipsc860 --quiet")[0] == 0
+    code, out, _ = command("health --samples slow.parquet --baseline ipsc860 --quiet")
+    assert code == 3
+    assert "node 5 is slow" in out
+    code, out, _ = command("health --samples normal.parquet --baseline ncube6400 --quiet --format json")
+    assert code == 0, "a slower machine is no reason to complain"
+    code, out, _ = command("health --samples normal.parquet --baseline frontera --quiet")
+    assert code in (3, 4)
+    assert "all pairs together take" in out
+    code, _, err = command("health --samples normal.parquet --baseline ipsc961")
+    assert code == 2
+    assert 'unknown machine "ipsc961"' in err
+
+
+def test_a_fit_of_two_ranks_says_what_is_normal_behind_one_switch(command, tmp_path):
+    assert command("measure echo --on frontera --ranks 2 --bytes 8:256K -o echo.csv")[0] == 0
+    assert command("fit echo.csv -o here.toml")[0] == 0
+    assert command("health --on frontera --ranks 8 --launches 2 --quiet -o normal.parquet")[0] == 0
+    code, out, err = command("health --samples normal.parquet --baseline here.toml --quiet")
+    assert code in (0, 3), err
+    assert "node" not in "".join(line for line in out.splitlines()[1:] if "is slow" in line)

@@ -1,0 +1,106 @@
+"""LogGP's parameters: of described machines, whose overheads are known, and of noise with known medians."""
+
+import tomllib
+
+import numpy as np
+import polars as pl
+import pytest
+
+import weft
+from weft.model.curve import Estimate
+
+
+def all_samples(machine, **columns):
+    names = ("fan-out", "fan-in", "bandwidth")
+    parts = [weft.simulate(machine, "echo", bytes="8:8K"), *(weft.simulate(machine, name, bytes=8) for name in names)]
+    return pl.concat(parts, how="diagonal").with_columns(**{name: pl.lit(value) for name, value in columns.items()})
+
+
+def described(machine, key):
+    value = tomllib.loads(machine.to_toml())["protocols"][0].get(key, 0.0)
+    return value["value"] if isinstance(value, dict) else value
+
+
+@pytest.mark.parametrize("name", ["ipsc860", "ipsc2", "ncube6400", "frontera"])
+def test_overheads_and_latency_are_those_of_the_machine(name):
+    machine = weft.machine(name)
+    samples = all_samples(name)
+    known = weft.fit(samples).loggp
+    for end, found in (("send", known.send_overhead), ("receive", known.receive_overhead)):
+        own = described(machine, f"{end}_overhead") + 8 * described(machine, f"{end}_byte_time")
+        assert found.value == pytest.approx(own, rel=0.015)
+    echo = samples.filter(benchmark="echo", bytes=8)["seconds"].item()
+    rest = echo - known.send_overhead.value - known.receive_overhead.value
+    assert known.latency.value == pytest.approx(rest, abs=0.06 * echo)
+    assert known.latency.value <= rest
+    assert known.gap.value >= max(known.send_overhead.value, known.receive_overhead.value)
+
+
+@pytest.mark.parametrize("name", ["ipsc2", "ncube6400", "frontera"])
+def test_a_fitted_file_simulates_streams_and_fans_within_a_tenth(name):
+    fitted = weft.fit(all_samples(name))
+    text = fitted.to_machine("mine", "a run")
+    mine = weft.Machine.parse(text, "mine.toml")
+    for benchmark, neighbours in (("bandwidth", None), ("fan-out", [1]), ("fan-in", [1])):
+        options = {"bytes": 8} if neighbours is None else {"bytes": 8, "neighbours": neighbours}
+        own, other = (weft.simulate(one, benchmark, **options)["seconds"].median() for one in (name, mine))
+        assert other == pytest.approx(own, rel=0.1)
+    assert "divided as fan-out and fan-in of 8 bytes are" in text
+
+
+def test_unequal_ends_are_told_apart_in_the_file():
+    samples = made(o_s=2e-6, o_r=3e-6, launches=1, noise=0.0)
+    fitted = weft.fit(samples)
+    protocol = tomllib.loads(fitted.to_machine("mine", "a run"))["protocols"][0]
+    figures = [protocol[key]["value"] for key in ("send_overhead", "receive_overhead", "hop_time")]
+    assert figures == pytest.approx([2e-6, 3e-6, 1e-6], rel=0.01)
+
+
+def made(o_s, o_r, launches, noise, seed=0):
+    """An echo of o_s + o_r + 1 us + 1 ns a byte, and fans whose batches end with 4 us for all neighbours."""
+    generator = np.random.default_rng(seed)
+    rows = [("echo", None, n, o_s + o_r + 1e-6 + 1e-9 * n) for n in (1, *(8 << k for k in range(12)))]
+    rows += [(name, k, 8, o + 4e-6 / k) for name, o in (("fan-out", o_s), ("fan-in", o_r)) for k in (1, 2, 4, 6)]
+    table = [
+        (name, k, n, launch, seconds * np.exp(noise * generator.standard_normal()))
+        for name, k, n, seconds in rows
+        for launch in range(launches)
+    ]
+    head = {"source": "measured", "machine": "m", "ranks": 7, "hops": 1}
+    columns = {"benchmark": str, "neighbours": int, "bytes": int, "repetition": int, "seconds": float}
+    frame = pl.DataFrame(table, schema=columns, orient="row")
+    return frame.with_columns(**{name: pl.lit(value) for name, value in head.items()})
+
+
+def test_intervals_cover_known_parameters_under_noise():
+    inside = []
+    for seed in range(40):
+        known = weft.fit(made(2e-6, 3e-6, 20, 0.03, seed), most_pieces=1).loggp
+        truth = ((known.send_overhead, 2e-6), (known.receive_overhead, 3e-6), (known.latency, 1e-6))
+        inside += [one.low <= value <= one.high for one, value in truth]
+    assert np.mean(inside) >= 0.93 - 2 * 0.02
+
+
+@pytest.mark.parametrize("left_out", ["fan-out", "fan-in"])
+def test_without_both_fans_nothing_is_told_apart(left_out):
+    samples = all_samples("ipsc860").filter(pl.col("benchmark") != left_out)
+    assert weft.fit(samples).loggp is None
+
+
+def test_a_single_neighbour_shows_no_overhead():
+    samples = all_samples("ipsc860").filter(pl.col("neighbours").fill_null(1) == 1)
+    assert weft.fit(samples).loggp is None
+
+
+def test_the_command_prints_them(command, tmp_path):
+    all_samples("ipsc860").write_csv("mine.csv")
+    code, out, err = command("fit mine.csv -o mine.toml")
+    assert code == 0, err
+    assert "LogGP with 8 B: o_s 30.7 us" in " ".join(out.split()).replace("\u03bc", "u").replace("\u00b5", "u")
+    assert (tmp_path / "mine.toml").exists()
+
+
+def test_estimates_of_no_spread_have_no_width():
+    known = weft.fit(all_samples("ipsc860")).loggp
+    assert isinstance(known.gap, Estimate)
+    assert known.gap.low == known.gap.value == known.gap.high
