@@ -110,7 +110,7 @@ def show(fitted: Fit) -> None:
         f"worst {units.share(abs(worst['error']))} ({worst['benchmark']}, {units.length(worst['bytes'])})"
     )
     if fitted.loggp is not None:
-        console.print(loggp_words(fitted.loggp))
+        show_whole(loggp_words(fitted.loggp))
     for note in fitted.notes:
         show_whole(f"[dim]note:[/] {note}")
 

@@ -121,7 +121,7 @@ class Stencil:
 
     @property
     def boundary(self) -> tuple[Any, ...]:
-        """What lies beyond the ends of each axis: a boundary as `weft.arrays.stencil` takes it, or a pair (low, high)."""
+        """What lies beyond the ends of each axis: one, as `weft.arrays.stencil` takes it, or (low, high)."""
         return self._boundary
 
     @property

@@ -44,8 +44,8 @@ class Update:
 
     The array is gone through in tiles of rows that stay in the cache: the sums of a tile are computed by the kernels of
     `weft.arrays.stencil`, the function is called with the tile of every array, and its results are written. The
-    function is thus any function of numpy's arrays that works element by element, nonlinear or with `numpy.where`; it is called
-    once for each tile.
+    function is thus any function of numpy's arrays that works element by element, nonlinear or with `numpy.where`; it
+    is called once for each tile.
 
     Parameters
     ----------

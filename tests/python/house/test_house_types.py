@@ -30,7 +30,7 @@ reveal_type(weft.conset.compile("torus", "iwarp64"))
 reveal_type(weft.reproduce("dunigan-1991"))
 reveal_type(weft.pvar.VPSet((4, 4)).zeros())
 weft.fitt
-weft.conset.compile
+weft.compile
 """
 
 EXPECTED = [

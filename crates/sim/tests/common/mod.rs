@@ -37,6 +37,7 @@ pub fn machine(topology: Topology, switching: Switching) -> Machine {
         host_files: None,
         shifts: None,
         primitives: None,
+        parallel: None,
         routers: None,
         operations: BTreeMap::new(),
         facts: BTreeMap::new(),
