@@ -26,7 +26,7 @@ STEP = 0.6
 """Time step, in cells over the speed of light; below 1/sqrt(2) it is stable."""
 
 
-def difference(axis: int, forward: bool) -> weft.Stencil:
+def difference(axis: int, forward: bool) -> weft.arrays.Stencil:
     """To the next, or from the one before: half a cell further, or back."""
     unit = tuple(int(one == axis) for one in range(2))
     if forward:
