@@ -58,13 +58,15 @@ class Described:
     ----------
     costs
         Of the machine.
+    machine
+        It, for what its costs of shifts are; without it plans of shifts are not priced.
     """
 
     has_context_flags = True
     model_error: float | None = MODEL_ERROR
     program_error: float | None = PROGRAM_ERROR
 
-    def __init__(self, costs: Costs, machine: Machine) -> None:
+    def __init__(self, costs: Costs, machine: Machine | None = None) -> None:
         self.costs = costs
         self.name = costs.machine
         self._machine = machine
@@ -79,7 +81,7 @@ class Described:
 
     def planned(self, plan: Polyshift) -> Time | None:
         """A call of PSHIFT, where its costs are known."""
-        if not streaming.shifts(self._machine):
+        if self._machine is None or not streaming.shifts(self._machine):
             return None
         estimated = plan.estimate(self._machine)
         return Time(estimated.planned_s, estimated.planned_cm_s)
