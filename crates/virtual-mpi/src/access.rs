@@ -1,7 +1,7 @@
 //! What is done at a rank for others: access to the memory of its windows, and to their locks.
 //!
-//! A request says what; it is served where the simulator runs, in the memory of the target, at the moment at which it has
-//! come there.
+//! A request says what; it is served where the simulator runs, in the memory of the target, at the moment at which it
+//! has come there.
 
 use std::cell::RefCell;
 use std::rc::Rc;

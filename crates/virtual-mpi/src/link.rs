@@ -196,7 +196,8 @@ impl Link {
         }
     }
 
-    /// Reaches rank `to`, whose part of a window `target` is, for something that is done there whatever its program does.
+    /// Reaches rank `to`, whose part of a window `target` is, for something that is done there whatever its program
+    /// does.
     ///
     /// # Errors
     /// For a rank that there is not.
