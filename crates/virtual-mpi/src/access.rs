@@ -15,7 +15,7 @@ use crate::fault::{Answer, Fault};
 use crate::memory::Elements;
 use crate::operation::{NO_OP, Operation, REPLACE};
 use crate::processes::client::Remote;
-use crate::window::Target;
+use crate::target::Target;
 
 /// One thing that is done at a target; the data that it takes go with it.
 #[derive(Clone, Debug, Serialize, Deserialize)]

@@ -18,7 +18,7 @@ use weft_sim::{SimComm, SimReceive, SimSend};
 use crate::access::{self, Asked, Reached};
 use crate::processes::client::{Connection, Remote};
 use crate::processes::codec::{Command, FileWork, Move, Pattern};
-use crate::window::Target;
+use crate::target::Target;
 
 /// The messages of a rank of a communicator.
 #[derive(Clone)]
