@@ -84,6 +84,7 @@ def options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--machine", default="frontera", help="the machine (default frontera)")
     parser.add_argument("--compiler", default="mpicc", help="mpicc of MPICH (default mpicc)")
     parser.add_argument("--programs", type=Path, metavar="FOLDER", help="keep the compiled programs here")
+    parser.add_argument("--part-of", type=Path, metavar="RECORD", help="keep what this record has of other folders")
     parser.add_argument("--limit", type=positive, default=120, help="seconds for a run (default 120)")
 
 
@@ -253,24 +254,20 @@ def run_test(program: Path, test: Test, chosen: argparse.Namespace, folder: Path
 
 def run(chosen: argparse.Namespace, report: Report) -> None:
     report.protocol = {"machine": chosen.machine, "folders": " ".join(chosen.folders), "limit": chosen.limit}
+    if chosen.part_of is not None:
+        report.continue_from(chosen.part_of)
+        chosen.record = chosen.part_of
     with tempfile.TemporaryDirectory(prefix="mpich-suite-") as temporary:
         programs = Path(chosen.programs or Path(temporary) / "programs").resolve()
         builder = Builder(chosen, programs)
         scratch = Path(temporary) / "scratch"
         scratch.mkdir()
-        everything = Tally()
         for folder in chosen.folders:
             tally = Tally()
             for test in tests(chosen.suite, folder):
                 if re.search(chosen.tests, test.program):
                     _count(test, builder, chosen, scratch, tally)
             _report(folder, tally, report)
-            everything.passed += tally.passed
-            everything.skipped += tally.skipped
-            everything.failed |= {f"{folder}/{name}": reason for name, reason in tally.failed.items()}
-        ran = everything.passed + len(everything.failed)
-        report.figure("passed of those that ran", everything.passed / max(ran, 1), "", PASSED, "at least")
-        report.figure("passed of all", everything.passed / max(ran + everything.skipped.total(), 1))
 
 
 def _count(test: Test, builder: Builder, chosen: argparse.Namespace, scratch: Path, tally: Tally) -> None:
@@ -290,6 +287,8 @@ def _count(test: Test, builder: Builder, chosen: argparse.Namespace, scratch: Pa
 
 
 def _report(folder: str, tally: Tally, report: Report) -> None:
+    ran = tally.passed + len(tally.failed)
+    report.figure(f"{folder}: passed of those that ran", tally.passed / max(ran, 1), "", PASSED, "at least")
     report.figure(f"{folder}: passed", tally.passed)
     report.figure(f"{folder}: failed", len(tally.failed))
     report.figure(f"{folder}: skipped", tally.skipped.total())

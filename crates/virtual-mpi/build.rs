@@ -77,11 +77,11 @@ impl Function {
 
     /// Parameters that are addresses of what the call tells: none may be missing.
     fn addresses(&self) -> impl Iterator<Item = &str> {
-        let told = self.parameters.iter().filter(|(name, kind)| {
+        let outputs = self.parameters.iter().filter(|(name, kind)| {
             (kind.starts_with("*mut ") || kind == "CountOut") && NEEDED.contains(&name.as_str())
         });
         let is_tool = self.name.starts_with("T_");
-        told.map(|(name, _)| name.as_str()).filter(move |_| !is_tool)
+        outputs.map(|(name, _)| name.as_str()).filter(move |_| !is_tool)
     }
 
     /// The function of `src/api` behind it: the same name in small letters, but for one that a helper has there.

@@ -1,7 +1,7 @@
 //! What is done at a rank for others: access to the memory of its windows, and to their locks.
 //!
-//! A request says what; it is served where the simulator runs, in the memory of the target, at the moment at which it has
-//! come there.
+//! A request says what; it is served where the simulator runs, in the memory of the target, at the moment at which it
+//! has come there.
 
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -15,7 +15,7 @@ use crate::fault::{Answer, Fault};
 use crate::memory::Elements;
 use crate::operation::{NO_OP, Operation, REPLACE};
 use crate::processes::client::Remote;
-use crate::window::Target;
+use crate::target::Target;
 
 /// One thing that is done at a target; the data that it takes go with it.
 #[derive(Clone, Debug, Serialize, Deserialize)]

@@ -32,6 +32,7 @@ mod request;
 mod session;
 mod shell;
 mod table;
+mod target;
 mod window;
 
 /// The C functions of MPI.

@@ -18,7 +18,7 @@ use weft_sim::{SimComm, SimReceive, SimSend};
 use crate::access::{self, Asked, Reached};
 use crate::processes::client::{Connection, Remote};
 use crate::processes::codec::{Command, FileWork, Move, Pattern};
-use crate::window::Target;
+use crate::target::Target;
 
 /// The messages of a rank of a communicator.
 #[derive(Clone)]
@@ -196,7 +196,8 @@ impl Link {
         }
     }
 
-    /// Reaches rank `to`, whose part of a window `target` is, for something that is done there whatever its program does.
+    /// Reaches rank `to`, whose part of a window `target` is, for something that is done there whatever its program
+    /// does.
     ///
     /// # Errors
     /// For a rank that there is not.

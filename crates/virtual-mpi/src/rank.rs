@@ -24,7 +24,8 @@ use crate::memory::SameProcess;
 use crate::operation::UserFunction;
 use crate::request::{Completion, Request};
 use crate::table::Table;
-use crate::window::{Target, Window};
+use crate::target::Target;
+use crate::window::Window;
 
 /// What holds the program of a rank while it waits.
 pub trait Host {

@@ -109,7 +109,7 @@ def test_a_program_that_waits_for_a_time_comes_to_its_end(tmp_path):
     body = """    double start = MPI_Wtime(), now;
     long readings = 0;
     for (now = start; now - start < 2.0; now = MPI_Wtime()) readings++;
-    printf("%d %d\n", now - start < 2.1, readings < 10000);
+    printf("%d %d\\n", now - start < 2.1, readings < 10000);
 """
     assert virtual(written(body, tmp_path), ranks=2) == ["1 1"] * 2
 
@@ -128,7 +128,7 @@ def test_a_datatype_may_be_freed_while_requests_need_it(tmp_path):
     MPI_Type_free(&pair);
     MPI_Startall(2, requests);
     MPI_Waitall(2, requests, MPI_STATUSES_IGNORE);
-    printf("%d %d %d\n", there[0], there[1], there[2]);
+    printf("%d %d %d\\n", there[0], there[1], there[2]);
     MPI_Request_free(&requests[0]);
     MPI_Request_free(&requests[1]);
 """
@@ -150,7 +150,7 @@ int main(void) {
         MPI_Group_from_session_pset(session, "mpi://world", &group);
         MPI_Comm_create_from_group(group, "a tag", MPI_INFO_NULL, MPI_ERRORS_ARE_FATAL, &comm);
         MPI_Allreduce(&one, &sum, 1, MPI_INT, MPI_SUM, comm);
-        printf("%d\n", sum);
+        printf("%d\\n", sum);
         MPI_Comm_free(&comm);
         MPI_Group_free(&group);
         MPI_Session_finalize(&session);

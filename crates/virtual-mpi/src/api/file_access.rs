@@ -10,8 +10,8 @@ use crate::abi::{self, Aint, Datatype, File as Handle, Request as RequestHandle,
 use crate::collective;
 use crate::communicator::Links;
 use crate::fault::{Answer, Fault, class, require};
-use crate::file::{File, Range, Representation, Split, View, mode};
-use crate::processes::codec::Move;
+use crate::file::{File, Representation, Split, View, mode};
+use crate::processes::codec::{Move, Range};
 use crate::rank::Rank;
 use crate::request::{Completed, Completion, Request, State, Work};
 

@@ -246,9 +246,9 @@ pub fn dims_create(_rank: &Rank, nnodes: c_int, ndims: c_int, dims: *mut c_int) 
 }
 
 /// `parts` factors of a number, the largest first: as near to each other as there are, which is the smallest difference
-/// between the largest and the smallest, and of those the ones whose largest are largest, as MPICH has them.
+/// between the largest and the smallest, and of those the ones whose smallest are largest, as MPICH has them.
 fn balanced(number: c_int, parts: usize) -> Vec<c_int> {
-    /// Factors of `rest`, none below `least` or above `limit`; the largest that there is first, and so on.
+    /// Factors of `rest`, none below `least` or above `limit`; the largest smallest one, of those the largest second.
     fn search(rest: c_int, parts: usize, least: c_int, limit: c_int, divisors: &[c_int]) -> Option<Vec<c_int>> {
         if parts == 1 {
             return (least..=limit).contains(&rest).then(|| vec![rest]);
@@ -257,11 +257,11 @@ fn balanced(number: c_int, parts: usize) -> Vec<c_int> {
         if mean < f64::from(least) - 1e-6 || mean > f64::from(limit) + 1e-6 {
             return None;
         }
-        let first = divisors.partition_point(|&divisor| f64::from(divisor) < mean - 1e-6);
-        let last = divisors.partition_point(|&divisor| divisor <= limit);
+        let first = divisors.partition_point(|&divisor| divisor < least);
+        let last = divisors.partition_point(|&divisor| f64::from(divisor) <= mean + 1e-6);
         divisors[first..last.max(first)].iter().rev().filter(|&divisor| rest % divisor == 0).find_map(|&factor| {
-            let mut known = search(rest / factor, parts - 1, least, factor, divisors)?;
-            known.insert(0, factor);
+            let mut known = search(rest / factor, parts - 1, factor, limit, divisors)?;
+            known.push(factor);
             Some(known)
         })
     }
@@ -523,4 +523,19 @@ pub fn topo_test(rank: &Rank, comm: Comm, status: *mut c_int) -> Answer {
     };
     put(status, kind);
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn grids_are_balanced() {
+        assert_eq!(balanced(5040, 3), [21, 16, 15]);
+        assert_eq!(balanced(5616, 4), [13, 9, 8, 6]);
+        assert_eq!(balanced(98_784, 5), [14, 14, 9, 8, 7]);
+        assert_eq!(balanced(7, 3), [7, 1, 1]);
+        assert_eq!(balanced(1, 2), [1, 1]);
+        assert_eq!(balanced(64, 0), Vec::<c_int>::new());
+    }
 }

@@ -5,10 +5,9 @@ use std::path::Path;
 use weft_comm::files::{Access, FileId, FileSystem, Files};
 use weft_comm::{Communicator as _, Payload};
 
-use super::Range;
 use crate::fault::Fault;
 use crate::link::Link;
-use crate::processes::codec::FileWork;
+use crate::processes::codec::{FileWork, Range};
 
 /// The file of the machine that stands for a real one.
 #[derive(Clone, Debug, Default)]

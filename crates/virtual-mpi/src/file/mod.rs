@@ -14,11 +14,11 @@ use crate::abi::{self, Errhandler};
 use crate::communicator::Communicator;
 use crate::fault::{Fault, class};
 use crate::info::Info;
-use crate::processes::codec::Move;
+use crate::processes::codec::{Move, Range};
 use crate::request::Request;
 
 pub use cost::Cost;
-pub use view::{Range, Representation, View};
+pub use view::{Representation, View};
 
 /// How a file may be accessed, in bits (`mpi.h` of MPICH).
 pub mod mode {

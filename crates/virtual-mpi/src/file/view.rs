@@ -2,11 +2,10 @@
 
 use std::rc::Rc;
 
-use serde::{Deserialize, Serialize};
-
 use crate::abi;
 use crate::datatype::Datatype;
 use crate::fault::{Answer, Fault, class, require};
+use crate::processes::codec::Range;
 use crate::rank::Rank;
 
 /// How data lie in a file.
@@ -32,19 +31,6 @@ impl Representation {
 
     pub fn name(self) -> &'static str {
         Representation::ALL.iter().find(|(known, _)| *known == self).map_or("", |known| known.1)
-    }
-}
-
-/// Consecutive bytes of a file.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Range {
-    pub offset: u64,
-    pub bytes: usize,
-}
-
-impl Range {
-    pub fn end(&self) -> u64 {
-        self.offset + self.bytes as u64
     }
 }
 

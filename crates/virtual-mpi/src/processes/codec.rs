@@ -6,8 +6,6 @@ use serde::{Deserialize, Serialize};
 use weft_base::Operation;
 use weft_comm::{CollectiveKind, CommError, Failure, Source, Status, Tag, TagSelector, Work};
 
-use crate::file::Range;
-
 /// A request of a rank: numbered by its process.
 pub type Id = u32;
 
@@ -224,6 +222,19 @@ pub enum Command {
         code: i32,
         bytes: u32,
     },
+}
+
+/// Consecutive bytes of a file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Range {
+    pub offset: u64,
+    pub bytes: usize,
+}
+
+impl Range {
+    pub fn end(&self) -> u64 {
+        self.offset + self.bytes as u64
+    }
 }
 
 /// What is done with a file of the machine, which takes its time; the bytes themselves are in files here.

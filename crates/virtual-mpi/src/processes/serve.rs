@@ -22,7 +22,7 @@ use crate::fault::Fault;
 use crate::file::Cost;
 use crate::link::Link;
 use crate::memory::OtherProcess;
-use crate::window::Target;
+use crate::target::Target;
 
 /// Of an answer, bytes that are kept for what stands before messages.
 const ANSWER_BYTES: usize = 16 << 10;
