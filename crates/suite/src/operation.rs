@@ -245,7 +245,7 @@ impl<C: Communicator> Step<C> for Operation {
 impl Operation {
     async fn by_messages<C: Communicator>(&mut self, comm: &C) -> Result<(), CommError> {
         let choice = self.choice;
-        let into = Some(self.output.take());
+        let into = self.output.take();
         let (out, back) = (&self.send_bytes, &self.recv_bytes);
         let root_has = |input| (comm.rank() == ROOT).then_some(input);
         match self.kind {
@@ -256,27 +256,26 @@ impl Operation {
             CollectiveKind::Scan => self.input = scan(comm, self.input.take(), SUM, choice).await?,
             CollectiveKind::Exscan => self.input = exscan(comm, self.input.take(), SUM, choice).await?,
             CollectiveKind::ReduceScatter => {
-                self.output = reduce_scatter(comm, &self.input, into, SUM, choice).await?;
+                self.output = reduce_scatter(comm, &self.input, Some(into), SUM, choice).await?;
             }
             CollectiveKind::Gather => {
-                self.output = gather(comm, ROOT, &self.input, into, choice).await?.unwrap_or(Payload::EMPTY);
+                self.output = gather(comm, ROOT, &self.input, Some(into), choice).await?.unwrap_or(Payload::EMPTY);
             }
             CollectiveKind::Gatherv => {
-                self.output = gatherv(comm, ROOT, &self.input, out, into, choice).await?.unwrap_or(Payload::EMPTY);
+                self.output =
+                    gatherv(comm, ROOT, &self.input, out, Some(into), choice).await?.unwrap_or(Payload::EMPTY);
             }
             CollectiveKind::Scatter => {
-                let into = into.unwrap_or(Payload::EMPTY);
                 self.output = scatter(comm, ROOT, root_has(&self.input), into, choice).await?;
             }
             CollectiveKind::Scatterv => {
-                let into = into.unwrap_or(Payload::EMPTY);
                 self.output = scatterv(comm, ROOT, root_has(&self.input), out, into, choice).await?;
             }
-            CollectiveKind::Allgather => self.output = allgather(comm, &self.input, into, choice).await?,
-            CollectiveKind::Allgatherv => self.output = allgatherv(comm, &self.input, out, into, choice).await?,
-            CollectiveKind::Alltoall => self.output = alltoall(comm, &self.input, into, choice).await?,
+            CollectiveKind::Allgather => self.output = allgather(comm, &self.input, Some(into), choice).await?,
+            CollectiveKind::Allgatherv => self.output = allgatherv(comm, &self.input, out, Some(into), choice).await?,
+            CollectiveKind::Alltoall => self.output = alltoall(comm, &self.input, Some(into), choice).await?,
             CollectiveKind::Alltoallv => {
-                self.output = alltoallv(comm, &self.input, out, back, into, choice).await?;
+                self.output = alltoallv(comm, &self.input, out, back, Some(into), choice).await?;
             }
             CollectiveKind::Split => unreachable!("split is no benchmark"),
         }

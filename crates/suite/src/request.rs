@@ -24,7 +24,7 @@ impl Request {
 
     /// The synchronization asked for, of the names that [`validate`](Request::validate) lets pass; a flush where none is.
     pub(crate) fn synchronization(&self) -> Synchronization {
-        let named = |way: &Synchronization| Some(way.name()) == self.synchronization.as_deref();
+        let named = |kind: &Synchronization| Some(kind.name()) == self.synchronization.as_deref();
         Synchronization::ALL.into_iter().find(named).unwrap_or(Synchronization::Flush)
     }
 }

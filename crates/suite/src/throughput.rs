@@ -99,23 +99,23 @@ throughput! {
     bisection
 }
 
-/// Which ways messages between two ranks go.
+/// Where messages between two ranks go: from rank 0 to rank 1, or there and back at one time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Direction {
-    OneWay,
-    BothWays,
+    Forward,
+    Both,
 }
 
 async fn bandwidth<C: Communicator>(session: &Session<'_, C>, bytes: usize) -> Result<Option<Row>, CommError> {
-    streams(session, Direction::OneWay, session.window(), bytes).await
+    streams(session, Direction::Forward, session.window(), bytes).await
 }
 
 async fn bidirectional<C: Communicator>(session: &Session<'_, C>, bytes: usize) -> Result<Option<Row>, CommError> {
-    streams(session, Direction::BothWays, session.window(), bytes).await
+    streams(session, Direction::Both, session.window(), bytes).await
 }
 
 async fn ping_ping<C: Communicator>(session: &Session<'_, C>, bytes: usize) -> Result<Option<Row>, CommError> {
-    streams(session, Direction::BothWays, 1, bytes).await
+    streams(session, Direction::Both, 1, bytes).await
 }
 
 /// Windows between ranks 0 and 1; rank 0 gets the row, whose time is that of one message, or of one each way.
@@ -131,9 +131,9 @@ async fn streams<C: Communicator>(
     }
     let peer = Some(1 - rank);
     let peers = match direction {
-        Direction::BothWays => [peer, peer],
-        Direction::OneWay if rank == 0 => [peer, None],
-        Direction::OneWay => [None, peer],
+        Direction::Both => [peer, peer],
+        Direction::Forward if rank == 0 => [peer, None],
+        Direction::Forward => [None, peer],
     };
     let mut messages = InFlight::new(session, peers, bytes, window)?;
     messages.check(session).await?;
@@ -143,8 +143,8 @@ async fn streams<C: Communicator>(
         let each = times.into_iter().map(|whole| whole / window as f64).collect();
         let row = session.row(each, session.comm.size(), Some(bytes as u64));
         let hops = session.comm.hops_to(1).map(|hops| hops as u32);
-        let ways = if direction == Direction::BothWays { 2 } else { 1 };
-        Row { hops, rate: rate(ways * bytes as u64, row.seconds), ..row }
+        let directions = if direction == Direction::Both { 2 } else { 1 };
+        Row { hops, rate: rate(directions * bytes as u64, row.seconds), ..row }
     }))
 }
 

@@ -78,6 +78,6 @@ def _figure(table: _Table, values: dict[str, float], version: str, ranks: int | 
     if table.name not in _PER_MESSAGE or not messages or not length:
         return None
     # Rates are those of all pairs together, and of both ways where messages go both ways at one time.
-    ways = 2 if table.name == "imb-biband" else 1
-    seconds = ways * max(count // 2, 1) / messages
+    directions = 2 if table.name == "imb-biband" else 1
+    seconds = directions * max(count // 2, 1) / messages
     return Figure(table.name, count, length, seconds, f"of a mean rate, of {tool}", iterations, rate=length * messages)

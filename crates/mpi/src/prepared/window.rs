@@ -85,7 +85,8 @@ impl PreparedWindow {
         if let Some(route) = &self.send {
             let mut out = self.out.as_ptr();
             for _ in 0..count {
-                // SAFETY: as above.
+                // SAFETY: `out` is the start of `bytes` bytes of the buffer of messages that go out, laid out in the same
+                // manner; the handle is one of those that are left.
                 unsafe {
                     let (peer, tag, comm) = (route.source, route.tag, route.comm);
                     ok("MPI_Isend", (functions.isend)(out, bytes, byte, peer, tag, comm, request.cast()))?;
@@ -104,7 +105,7 @@ impl PreparedWindow {
             ok("MPI_Recv", code)?;
         }
         if let Some(route) = &self.answer_to {
-            // SAFETY: as above.
+            // SAFETY: a message without bytes is read from no memory.
             let code = unsafe { (functions.send)(std::ptr::null(), 0, byte, route.source, route.tag, route.comm) };
             ok("MPI_Send", code)?;
         }
