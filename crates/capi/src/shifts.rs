@@ -127,7 +127,8 @@ pub unsafe extern "C" fn weft_shifts_plan(
     shifts: *const CShift,
     threads: c_int,
 ) -> c_int {
-    // SAFETY: `plan` may be written, and the lists have as many elements as the caller says (this function's conditions).
+    // SAFETY: `plan` may be written, the lists begin `axes` and `count` elements, and the values of shifts an element or a
+    // boundary array each (this function's conditions).
     unsafe { make(plan, || planned(list(shape, axes, "shape")?, element, list(shifts, count, "shifts")?, threads)) }
 }
 

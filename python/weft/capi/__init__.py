@@ -20,7 +20,12 @@ LIBRARY = "libweft.so"
 
 
 def get_include() -> str:
-    """The folder with `weft.h`, `weft.hpp` (C++) and `weft.f90` (a Fortran module, to be compiled with the program)."""
+    """The folder with `weft.h`, `weft.hpp` (C++) and `weft.f90` (a Fortran module, to be compiled with the program).
+
+    >>> import weft, pathlib
+    >>> (pathlib.Path(weft.get_include()) / "weft.h").is_file()
+    True
+    """
     return str(_HERE / "include")
 
 
@@ -31,6 +36,12 @@ def get_lib() -> str:
     ------
     RunError
         If this installation has none.
+
+    Examples
+    --------
+    >>> import weft, pathlib
+    >>> (pathlib.Path(weft.get_lib()) / "libweft.so").is_file()
+    True
     """
     folder = _HERE / "lib"
     if not (folder / LIBRARY).is_file():

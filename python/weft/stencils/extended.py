@@ -33,7 +33,7 @@ def split(computed: Sequence[Range], inner: Sequence[Range]) -> tuple[Region, li
         pieces = [piece for piece in ((first, start), (stop, last)) if piece[0] < piece[1]]
         rim.extend([*ranges[:axis], piece, *ranges[axis + 1 :]] for piece in pieces)
         ranges[axis] = (start, stop)
-    return ranges, rim
+    return ranges, [region for region in rim if not is_empty(region)]
 
 
 def check(stencil: Stencil, grid: tuple[int, ...], site: tuple[int, ...], dtype: np.dtype[Any]) -> None:
@@ -58,7 +58,8 @@ def within(stencil: Stencil, grid: Sequence[int]) -> tuple[Region, Region]:
         ends = boundaries.both(boundary)
         first = low if boundaries.is_word(ends.low, boundaries.NONE) else 0
         last = extent - high if boundaries.is_word(ends.high, boundaries.NONE) else extent
-        computed.append((min(first, extent), max(last, 0)))
+        first = min(first, extent)
+        computed.append((first, max(first, last)))
         inner.append((0, extent) if boundaries.is_circular(boundary) else (low, extent - high))
     return computed, inner
 

@@ -28,6 +28,8 @@ def run(name, *words):
         ("lattice.py", ["--extents", "2,2,2,8", "--sides", "1", "--seed", "5"]),
         ("multigrid.py", ["--size", "63"]),
         ("multigrid.py", ["--size", "63", "--before", "2", "--after", "1"]),
+        ("maxwell.py", ["--size", "33", "--steps", "70"]),
+        ("gray_scott.py", ["--size", "50", "--steps", "20"]),
     ],
 )
 def test_the_program_passes(name, words):
@@ -45,6 +47,8 @@ def test_the_program_passes(name, words):
         ("lattice.py", ["--extents", "4,3,5,6"]),
         ("multigrid.py", ["--size", "63", "--cycles", "12"]),
         ("particles.py", ["--steps", "10", "--cells", "5"]),
+        ("maxwell.py", ["--size", "17", "--steps", "40"]),
+        ("gray_scott.py", ["--size", "29", "--steps", "10"]),
     ],
 )
 def test_the_program_passes_over_ranks(native, name, words):
