@@ -48,6 +48,8 @@ def serious(page, folder, *, dark=False):
     """What axe finds serious or critical in a page: `[impact, rule, an element]` each."""
     script = axe()
     text = re.sub(r'<meta http-equiv="Content-Security-Policy"[^>]*>', "", page.read_text(encoding="utf-8"))
+    # A page of several files finds its style where it lies.
+    text = text.replace("<head>", f'<head><base href="{page.resolve().parent.as_uri()}/">', 1)
     looked = folder / "axe.html"
     looked.write_text(text.replace("</body>", f"<script>{script}</script><script>{_RUN}</script></body>"))
     words = [

@@ -16,6 +16,9 @@ if TYPE_CHECKING:
     from weft.papers.reproduction import ReproducedTable, Reproduction
 
 _COLUMNS = 2
+_STYLES = ("-", "--", ":")
+"""Lines of the first ten curves, of the next ten, and of more: there are ten colours."""
+
 _SIZE = 6.4, 4.2
 """Inches of one of several figures."""
 
@@ -90,9 +93,15 @@ def plot_reproduction(reproduction: Reproduction) -> Figure:
 
 
 def _line(
-    ax: Axes, curve: pl.DataFrame, across: dict[Any, float], over: str, colour: str, label: str, _: object
+    ax: Axes,
+    curve: pl.DataFrame,
+    across: dict[Any, float],
+    over: str,
+    colour: str,
+    label: str,
+    position: tuple[int, int],
 ) -> None:
-    for column, style in (("ours", "-"), ("published", "o")):
+    for column, style in (("ours", _STYLES[position[0] // 10 % len(_STYLES)]), ("published", "o")):
         known = curve.filter(pl.col(column).is_not_null())
         points = sorted((across[x], y) for x, y in known.select(over, column).iter_rows())
         if points:
@@ -103,9 +112,15 @@ def _line(
 
 
 def _bars(
-    ax: Axes, curve: pl.DataFrame, across: dict[Any, float], over: str, colour: str, label: str, place: tuple[int, int]
+    ax: Axes,
+    curve: pl.DataFrame,
+    across: dict[Any, float],
+    over: str,
+    colour: str,
+    label: str,
+    position: tuple[int, int],
 ) -> None:
-    number, count = place
+    number, count = position
     width = 0.8 / count
     for column, look in (("ours", {"alpha": 0.9}), ("published", {"fill": False, "hatch": "///"})):
         known = curve.filter(pl.col(column).is_not_null())
