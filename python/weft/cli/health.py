@@ -92,12 +92,16 @@ def health(
     shown: Annotated[Format, typer.Option("--format", help="What goes to standard output.")] = Format.TABLE,
     seed: Annotated[int, typer.Option(min=0, help="Of the rounds and of noise, with a described machine.")] = 0,
     force: outputs.Replace = False,
+    resume: outputs.Resume = False,
 ) -> None:
     """Measure every pair of nodes, and name the nodes, links and pairs that are slow.
 
     Pairs are measured in rounds in which every node has one partner, short and long messages in both directions. What
     they should take is told by a baseline; on a described machine by the machine without faults; else by the pairs at
     the same distance. Run it under srun or mpiexec with a rank or more on every node, or name hosts.
+
+    Here every launch is kept in a journal beside the output (OUTPUT.journal) as soon as it ends, from which --resume
+    goes on whatever ended the command.
 
     The exit code is 0 where all is healthy, 3 where something is slow, 4 where something is broken.
     """
@@ -107,6 +111,7 @@ def health(
     from weft.launch.ranges import values
     from weft.parameters import table
 
+    outputs.check_choice(resume, force)
     outputs.check(output, (".csv", ".parquet"), force=force)
     outputs.check(html, (".html",), force=force)
     outputs.check(watch, (".parquet",), force=True)
@@ -124,7 +129,7 @@ def health(
         name = machine.name
         _write(samples, output)
     else:
-        measured = _here(ranks, hosts, plan, output, each)
+        measured = _here(ranks, hosts, plan, output, each, resume=resume, force=force)
         if measured is None:
             return
         (times, lost), name = measured, "here"
@@ -172,21 +177,29 @@ def _simulated(
 
 
 def _here(
-    ranks: int | None, hosts: str | None, plan: Plan, output: Path | None, each: Each
+    ranks: int | None, hosts: str | None, plan: Plan, output: Path | None, each: Each, *, resume: bool, force: bool
 ) -> tuple[PairTimes, list[tuple[str, str]]] | None:
     """What was measured here, and the hosts that were lost; None on ranks that say nothing."""
+    from dataclasses import asdict
+
     from weft._core import RunError
     from weft.cli.progress import Bar
     from weft.health import pair_times
     from weft.health.running import measure
     from weft.launch.environment import launcher
 
-    with Bar("measuring all pairs", shown=launcher() is None) as bar:
-        measurement, lost = measure(plan, ranks, hosts.split(",") if hosts else None, bar)
-    if not measurement.writes:
-        return None
-    if not measurement.table.is_empty():
-        _write(measurement.table, output)
+    job = launcher()
+    request = {"health": asdict(plan), "ranks": ranks, "hosts": hosts}
+    kept = output if job is None or job.rank == 0 else None
+    with outputs.journal(kept, request, resume=resume, force=force) as journal:
+        with Bar("measuring all pairs", shown=job is None) as bar:
+            measurement, lost = measure(plan, ranks, hosts.split(",") if hosts else None, bar, journal)
+        if not measurement.writes:
+            return None
+        if not measurement.table.is_empty():
+            _write(measurement.table, output)
+        if journal is not None and (measurement.failure is None or lost):
+            journal.finish()
     if measurement.failure is not None:
         outputs.note(f"[bold yellow]not everything was measured[/]: {measurement.failure}")
     if measurement.table.is_empty():

@@ -21,6 +21,7 @@ from weft._core import Machine, RunError, UsageError
 from weft.health.pairs import BENCHMARK, PairTimes, of_columns
 from weft.health.trials import Trial
 from weft.inputs import quoted
+from weft.journal import Journal
 from weft.launch import environment, mpiexec
 from weft.launch.measure import Measurement, measure_requests
 from weft.launch.protocol import Progress, Protocol, Silent
@@ -200,8 +201,9 @@ def _filled(columns: dict[str, Any], count: int) -> Iterator[tuple[str, Any]]:
 
 
 def measure(
-    plan: Plan, ranks: int | None = None, hosts: Sequence[str] | None = None, progress: Progress | None = None
-) -> tuple[Measurement, list[tuple[str, str]]]:
+    plan: Plan, ranks: int | None = None, hosts: Sequence[str] | None = None, progress: Progress | None = None,
+    journal: Journal | None = None,
+) -> tuple[Measurement, list[tuple[str, str]]]:  # fmt: skip
     """All pairs here: as a rank of the job that a launcher has started, or by launches of one's own.
 
     Parameters
@@ -214,6 +216,8 @@ def measure(
         Where ranks are started. A host that is lost is left out of further launches.
     progress
         Who is told how it comes along.
+    journal
+        Keeps every launch as soon as it ends; those that it has are not made again. Of hosts, until one is lost.
 
     Returns
     -------
@@ -236,14 +240,15 @@ def measure(
     if hosts is not None and count != len(hosts):
         raise UsageError(f"--ranks {count} on {len(hosts)} hosts: every host has one rank; leave --ranks out")
     if job is not None:
-        return measure_requests([plan.request(count, passes=plan.launches)], Protocol(1), progress=progress), []
+        request = plan.request(count, passes=plan.launches)
+        return measure_requests([request], Protocol(1), progress=progress, journal=journal), []
     if hosts is None:
-        return measure_requests([plan.request(count)], plan.protocol(), progress=progress), []
-    return _on_what_answers(plan, list(hosts), progress)
+        return measure_requests([plan.request(count)], plan.protocol(), progress=progress, journal=journal), []
+    return _on_what_answers(plan, list(hosts), progress, journal)
 
 
 def _on_what_answers(
-    plan: Plan, hosts: list[str], progress: Progress | None
+    plan: Plan, hosts: list[str], progress: Progress | None, journal: Journal | None
 ) -> tuple[Measurement, list[tuple[str, str]]]:
     """Launches on hosts; when one is lost, the launch is made again without it, and what was measured is kept."""
     lost = [(host, "no computer has this name") for host in hosts if not _has_address(host)]
@@ -255,7 +260,8 @@ def _on_what_answers(
     while True:
         try:
             with _on_hosts(hosts):
-                measurement = measure_requests([plan.request(len(hosts))], plan.protocol(), progress=progress)
+                wanted = [plan.request(len(hosts))]
+                measurement = measure_requests(wanted, plan.protocol(), progress=progress, journal=journal)
         except RunError as error:
             measurement = Measurement(pl.DataFrame(), failure=error)
         if not measurement.table.is_empty():
@@ -268,6 +274,7 @@ def _on_what_answers(
                     f"on the hosts {', '.join(map(quoted, hosts))}: {failure}. Does each answer, as to `ssh HOST true`?"
                 )
             return replace(measurement, table=_one_after_the_other(kept)), lost
+        journal = None  # Its launches are of hosts one of which is not there now.
         lost.append((host, str(failure).splitlines()[0]))
         hosts.remove(host)
 

@@ -30,6 +30,10 @@ Trial = Callable[[Sequence[str]], PairTimes]
 MOST_TRIALS = 80
 """Simulations of one diagnosis; what is not judged then keeps its first judgement."""
 
+MANY_NODES, MOST_NODES = 128, 256
+"""With more nodes than the first there are fewer trials, by the square of their number, for so a trial grows; with more
+than the second there are none."""
+
 HINTS = 4
 """So many of the suspects that the rest hints at most are tried before nothing more is named."""
 
@@ -76,12 +80,13 @@ class Trials:
 
     def __init__(self, times: PairTimes, trial: Trial) -> None:
         self._times, self._trial = times, trial
+        self._most = int(MOST_TRIALS * min(1.0, (MANY_NODES / times.nodes) ** 2))
         self._known: dict[tuple[str, ...], Matrix | None] = {}
 
     @property
     def spent(self) -> bool:
         """Whether no further one may be made."""
-        return len(self._known) >= MOST_TRIALS
+        return len(self._known) >= self._most
 
     def predicted(self, faults: Iterable[Fault]) -> Matrix | None:
         """Log times by launch, length, sender and receiver; nothing where the machine cannot have these faults."""

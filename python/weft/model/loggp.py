@@ -76,7 +76,7 @@ def loggp(samples: pl.DataFrame, echo: Curve, confidence: float) -> LogGP | None
     >>> parts = [weft.simulate("ipsc860", name, bytes=8) for name in ("fan-out", "fan-in", "bandwidth")]
     >>> fitted = weft.fit(pl.concat([weft.simulate("ipsc860", "echo", bytes="8:8K"), *parts], how="diagonal"))
     >>> f"{fitted.loggp.send_overhead.value:.3g} s of {weft.machine('ipsc860').message_time(8, 1):.3g} s"
-    '3.05e-05 s of 7.53e-05 s'
+    '3.07e-05 s of 7.53e-05 s'
     """
     out, into = (_short(samples, name) for name in (SEND, RECEIVE))
     if out is None or into is None:

@@ -1,6 +1,9 @@
 """Faults planted in virtual time, and what `weft health` says of them."""
 
 import json
+import subprocess
+import sys
+import time
 
 import numpy as np
 import polars as pl
@@ -209,3 +212,26 @@ def test_a_fit_of_two_ranks_says_what_is_normal_behind_one_switch(command, tmp_p
     code, out, err = command("health --samples normal.parquet --baseline here.toml --quiet")
     assert code in (0, 3), err
     assert "node" not in "".join(line for line in out.splitlines()[1:] if "is slow" in line)
+
+
+@pytest.mark.mpi
+@pytest.mark.usefixtures("native")
+def test_what_was_measured_survives_a_kill(command, tmp_path):
+    words = "health --ranks 2 --each rank --launches 12 --bytes 8 --seconds 0.001 --quiet -o pairs.csv"
+    journal = tmp_path / "pairs.csv.journal"
+    with subprocess.Popen(
+        [sys.executable, "-m", "weft.cli.main", *words.split()], cwd=tmp_path, stderr=subprocess.DEVNULL
+    ) as begun:
+        for _ in range(600):
+            if journal.exists() and journal.read_text().count("\n") > 2:
+                break
+            time.sleep(0.05)
+        begun.kill()
+    kept = journal.read_text().count("\n") - 1
+    assert 1 < kept < 12
+    code, _, err = command(words)
+    assert code == 2
+    assert f"has {kept} records of an unfinished run" in " ".join(err.split())
+    assert command(f"{words} --resume")[0] == 0
+    assert pl.read_csv(tmp_path / "pairs.csv")["repetition"].n_unique() == 12
+    assert not journal.exists()
