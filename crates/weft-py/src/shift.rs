@@ -317,7 +317,9 @@ impl Inner {
     fn memory<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         let kept = || self.kept.lock().unwrap_or_else(PoisonError::into_inner);
         // Arrays of earlier calls refer to their memory; without one this is the only reference.
-        let unused = kept().iter().find(|memory| memory.get_refcnt(py) == 1).map(|memory| memory.clone_ref(py));
+        // SAFETY: the object is alive, as it is kept, and this thread is attached.
+        let is_unused = |memory: &&Py<PyAny>| unsafe { pyo3::ffi::Py_REFCNT(memory.as_ptr()) } == 1;
+        let unused = kept().iter().find(is_unused).map(|memory| memory.clone_ref(py));
         if let Some(memory) = unused {
             return Ok(memory.into_bound(py));
         }

@@ -148,17 +148,17 @@ def test_memory_of_large_outputs_is_used_again_when_nobody_has_it():
     view = first[0][3:5]
     second, third = plan(x + 1), plan(x + 2)
     for by, outputs in enumerate((first, second, third)):
-        np.testing.assert_array_equal(outputs[0], np.roll(x + by, 1, 0))
-        np.testing.assert_array_equal(outputs[1], np.roll(x + by, -1, 1))
+        np.testing.assert_array_equal(outputs[0], np.roll(x + by, -1, 0))
+        np.testing.assert_array_equal(outputs[1], np.roll(x + by, 1, 1))
     addresses = {one.ctypes.data for outputs in (second, third) for one in outputs}
     del first, second, third, outputs
     again = plan(x + 3)
     # A view keeps its array's memory, the others' is there again.
-    np.testing.assert_array_equal(view, np.roll(x, 1, 0)[3:5])
-    np.testing.assert_array_equal(again[0], np.roll(x + 3, 1, 0))
+    np.testing.assert_array_equal(view, np.roll(x, -1, 0)[3:5])
+    np.testing.assert_array_equal(again[0], np.roll(x + 3, -1, 0))
     assert {one.ctypes.data for one in again} <= addresses
     plan.release()
-    np.testing.assert_array_equal(again[1], np.roll(x + 3, -1, 1))
+    np.testing.assert_array_equal(again[1], np.roll(x + 3, 1, 1))
 
 
 def test_explain_says_what_and_what_it_costs():

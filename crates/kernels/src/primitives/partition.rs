@@ -15,6 +15,8 @@ pub struct Division {
     /// Extents of each rank's block, one rank after another.
     extents: Vec<usize>,
     count: usize,
+    /// Elements of the grid.
+    size: usize,
 }
 
 /// An axis of a divided grid.
@@ -79,12 +81,7 @@ impl Division {
         let axis =
             |((&extent, &block), &cells)| Axis { extent: Divisor::new(extent), block: Divisor::new(block), cells };
         let axes = shape.iter().zip(block).zip(cells).map(axis).collect();
-        Ok(Self { axes, ranks, extents, count })
-    }
-
-    /// Elements of the grid.
-    fn size(&self) -> usize {
-        self.axes.iter().map(|axis| axis.extent.by).product()
+        Ok(Self { axes, ranks, extents, count, size: shape.iter().product() })
     }
 
     /// The rank that has an address, and its offset in that rank's block.
@@ -161,7 +158,7 @@ impl Indexing for Work<'_> {
         let none = || vec![0; division.count];
         // SAFETY: the index's memory is what `View` says (a condition of `partition`, which made this), and `with_indices`
         // has chosen its type.
-        let checked = unsafe { Checked::<I>::new(&moves, division.size(), "grid", false)? };
+        let checked = unsafe { Checked::<I>::new(&moves, division.size, "grid", false)? };
         let Some(index) = checked else { return Ok(none()) };
         let each = |work: &mut dyn FnMut(usize, usize, usize)| {
             for start in (0..moves.index.length).step_by(BLOCK).take_while(|_| !moves.stop.is_requested()) {

@@ -94,19 +94,24 @@ impl<V: Lanes, const OWN: usize> Star<'_, '_, V, OWN> {
         }
     }
 
+    /// What lies beyond an end, which is the element at `at` where the row begins again.
+    #[inline(always)]
+    unsafe fn beyond(&self, end: End<V::Scalar>, at: usize) -> V::Scalar {
+        match end {
+            End::Value(value) => value,
+            // SAFETY: an element of the row (this function's condition).
+            _ => unsafe { *self.centre.add(at) },
+        }
+    }
+
     /// The row that begins at an element.
     #[inline(always)]
     unsafe fn compute<const STREAM: bool>(&self, start: usize) {
         let Span { extent, low, high, .. } = self.row.span;
-        let beyond = |end: End<V::Scalar>, at: usize| match end {
-            End::Value(value) => value,
-            // SAFETY: an element of the row, for which it is valid (this function's condition).
-            _ => unsafe { *self.centre.add(at) },
-        };
         // SAFETY: rows and `out` are valid for the row that begins there (this function's condition); whole vectors end
         // before `behind`, and no more than `rest` elements are read and written from there.
         unsafe {
-            let (low, high) = (beyond(low, start + extent - 1), beyond(high, start));
+            let (low, high) = (self.beyond(low, start + extent - 1), self.beyond(high, start));
             let (mut at, behind) = (start, start + extent - self.rest);
             let mut previous = V::splat(low);
             let mut current;
@@ -134,13 +139,13 @@ impl<V: Lanes, const OWN: usize> Star<'_, '_, V, OWN> {
 
 /// Rows of [`WHOLE`] vectors that begin again where they end, whose results are written by non-temporal stores: all of
 /// a row is in registers at once, and nothing is prefetched while it is computed.
-struct Whole<'a, 'b, V: Lanes, const OWN: usize> {
-    star: Star<'a, 'b, V, OWN>,
+struct Whole<'a, V: Lanes, const OWN: usize> {
+    star: &'a Star<'a, 'a, V, OWN>,
     prefetched: [*const V::Scalar; MAX_PREFETCHED],
     prefetched_rows: usize,
 }
 
-impl<V: Lanes, const OWN: usize> Whole<'_, '_, V, OWN> {
+impl<'a, V: Lanes, const OWN: usize> Whole<'a, V, OWN> {
     /// Whether rows are such: of four axes, with all that is read from memory.
     #[inline(always)]
     fn fits(row: &Row<'_, V::Scalar>) -> bool {
@@ -149,6 +154,17 @@ impl<V: Lanes, const OWN: usize> Whole<'_, '_, V, OWN> {
             && row.span.extent == WHOLE * V::LANES
             && (row.span.low, row.span.high) == (End::Wrap, End::Wrap)
             && (1..=MAX_PREFETCHED).contains(&row.ahead.len())
+    }
+
+    /// For rows that [fit](Self::fits).
+    #[inline(always)]
+    fn of(star: &'a Star<'a, 'a, V, OWN>) -> Self {
+        let ahead = star.row.ahead;
+        let mut prefetched = [ahead[0]; MAX_PREFETCHED];
+        for (prefetched, &row) in prefetched.iter_mut().zip(ahead) {
+            *prefetched = row;
+        }
+        Whole { star, prefetched, prefetched_rows: ahead.len() }
     }
 
     /// Prefetches one line of what will be needed soon: more of them at once than there is room for among what is under
@@ -212,15 +228,22 @@ unsafe fn of<V: Lanes, const OWN: usize>(terms: &Terms<V::Scalar>, row: &Row<'_,
             sides: [V::splat(sides[0].factor), V::splat(sides[1].factor)],
             rest: row.span.extent % V::LANES,
         };
-        if row.store != Store::Cached && Whole::<V, OWN>::fits(row) {
-            let ahead = |number: usize| row.ahead[number.min(row.ahead.len() - 1)];
-            let (prefetched, prefetched_rows) = (std::array::from_fn(ahead), row.ahead.len());
-            let whole = Whole { star, prefetched, prefetched_rows };
-            (0..row.repeat).for_each(|number| whole.compute(number * row.span.extent));
-        } else if row.store == Store::Cached {
-            (0..row.repeat).for_each(|number| star.compute::<false>(number * row.span.extent));
+        let starts = (0..row.repeat * row.span.extent).step_by(row.span.extent);
+        // Loops, not calls with closures: these are not compiled for the instructions of the kernel where they are not
+        // part of it.
+        if row.store == Store::Cached {
+            for start in starts {
+                star.compute::<false>(start);
+            }
+        } else if Whole::<V, OWN>::fits(row) {
+            let whole = Whole::of(&star);
+            for start in starts {
+                whole.compute(start);
+            }
         } else {
-            (0..row.repeat).for_each(|number| star.compute::<true>(number * row.span.extent));
+            for start in starts {
+                star.compute::<true>(start);
+            }
         }
     }
 }
