@@ -95,7 +95,7 @@ impl<'a, 'b, V: Lanes> Run<'a, 'b, V> {
     ) {
         for term in terms {
             let from = term.row.wrapping_offset(at as isize + term.offset);
-            // SAFETY: as for `neighbours`.
+            // SAFETY: rows of terms are as `Row` says (this function's condition), and masks say what is beyond their ends.
             unsafe {
                 let factor = V::splat(term.factor);
                 for (u, (sum, &entry)) in sum.iter_mut().zip(entries).enumerate() {
@@ -119,7 +119,8 @@ impl<'a, 'b, V: Lanes> Run<'a, 'b, V> {
     ) {
         for term in terms {
             let (from, factors) = (term.row.wrapping_offset(at as isize + term.offset), term.factors.wrapping_add(at));
-            // SAFETY: as for `neighbours`; the coefficients have the lanes in `live`.
+            // SAFETY: rows of terms are as `Row` says, masks say what is beyond their ends, and coefficients have the lanes
+            // in `live` (this function's conditions).
             unsafe {
                 for (u, (sum, &entry)) in sum.iter_mut().zip(entries).enumerate() {
                     let from = from.wrapping_add(u * V::LANES);
@@ -241,7 +242,7 @@ impl<'a, 'b, V: Lanes> Run<'a, 'b, V> {
     unsafe fn blocks<const U: usize>(&self, mut at: At, end: usize) -> At {
         while at.element + U * V::LANES <= end {
             let meets = self.seams.meets(at.column, U * V::LANES);
-            // SAFETY: as for `blocks_between_ends`.
+            // SAFETY: rows and `out` are valid for the run (this function's condition), of which each block is a part.
             at = unsafe { if meets { self.masked::<U>(at) } else { self.plain::<U>(at) } };
         }
         at
@@ -276,7 +277,7 @@ impl<'a, 'b, V: Lanes> Run<'a, 'b, V> {
     /// All vectors, and a part of one at the end.
     #[inline(always)]
     unsafe fn compute<const U: usize>(&self, mut at: At, end: usize) {
-        // SAFETY: as for `blocks` and `part`; what is left is less than a vector.
+        // SAFETY: rows and `out` are valid for the run (this function's condition); what is left is less than a vector.
         unsafe {
             if self.has_rare_ends() {
                 at = self.blocks_between_ends::<U>(at, end);

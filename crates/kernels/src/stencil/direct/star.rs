@@ -218,7 +218,7 @@ impl<'a, V: Lanes, const OWN: usize> Whole<'a, V, OWN> {
 #[inline(always)]
 unsafe fn of<V: Lanes, const OWN: usize>(terms: &Terms<V::Scalar>, row: &Row<'_, V::Scalar>) {
     let sides = &terms.constant[OWN..];
-    // SAFETY: registers only, and rows as for [`rows`].
+    // SAFETY: rows and `out` are valid for `repeat` rows, which fit (this function's conditions); the rest is registers.
     unsafe {
         let star = Star::<V, OWN> {
             row,
