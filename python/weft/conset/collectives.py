@@ -43,8 +43,8 @@ class Collective:
     >>> allreduce = compile("allreduce", on="hgx-h100", bytes="1M")
     >>> allreduce.predict() >= allreduce.schedule.bound_seconds
     True
-    >>> round(allreduce.schedule.efficiency, 2)
-    1.0
+    >>> len(allreduce.considered) > 2
+    True
     """
 
     schedule: CollectiveSchedule
