@@ -158,7 +158,7 @@ def _explained(
 ) -> tuple[list[Finding], Matrix, Matrix]:
     """The nodes and links that are slow, and the residuals by which single pairs are judged: medians and quickest."""
     named = inference.findings(residuals.values, candidates, least)
-    if trial is None or times.nodes > trials.MOST_NODES:
+    if trial is None or times.nodes > trials.MAX_NODES:
         return named, residuals.values, residuals.quickest
     confirmed, left = trials.explained(times, trial, named, candidates, least)
     values, quickest = over(np.nanmedian, left, 0), over(np.nanmin, left, 0)

@@ -27,10 +27,10 @@ from weft.health.suspects import Suspect
 Trial = Callable[[Sequence[str]], PairTimes]
 """What is measured on the machine with some faults, as `weft.Machine.with_faults` reads them, in the same rounds."""
 
-MOST_TRIALS = 80
+MAX_TRIALS = 80
 """Simulations of one diagnosis; what is not judged then keeps its first judgement."""
 
-MANY_NODES, MOST_NODES = 128, 256
+MANY_NODES, MAX_NODES = 128, 256
 """With more nodes than the first there are fewer trials, by the square of their number, for so a trial grows; with more
 than the second there are none."""
 
@@ -80,7 +80,7 @@ class Trials:
 
     def __init__(self, times: PairTimes, trial: Trial) -> None:
         self._times, self._trial = times, trial
-        self._most = int(MOST_TRIALS * min(1.0, (MANY_NODES / times.nodes) ** 2))
+        self._most = int(MAX_TRIALS * min(1.0, (MANY_NODES / times.nodes) ** 2))
         self._known: dict[tuple[str, ...], Matrix | None] = {}
 
     @property
@@ -152,7 +152,7 @@ def needed(left: Matrix, suspects: int) -> float:
 
 
 def explained(
-    times: PairTimes, trial: Trial, found: Sequence[Finding], suspects: Sequence[Suspect], least: float
+    times: PairTimes, trial: Trial, guessed: Sequence[Finding], suspects: Sequence[Suspect], least: float
 ) -> tuple[list[Finding], Matrix]:
     """The findings that trials confirm, with those that only trials show.
 
@@ -162,7 +162,7 @@ def explained(
         What was measured.
     trial
         Simulates the machine with faults in the same rounds.
-    found
+    guessed
         What is named by the medians of pairs.
     suspects
         All that may be slow; what has no `fault` cannot be tried.
@@ -175,7 +175,7 @@ def explained(
         Findings, and what they leave of the log times by launch, length, sender and receiver.
     """
     trials = Trials(times, trial)
-    faults = [_first(finding) for finding in found if finding.suspect.fault]
+    faults = [_first(finding) for finding in guessed if finding.suspect.fault]
     faults = _refined(trials, _dead_or_slow(trials, _refined(trials, faults)))
     faults = _without_needless(trials, faults, len(suspects))
     while not trials.spent:
@@ -185,7 +185,7 @@ def explained(
         faults = _without_needless(trials, _refined(trials, [*faults, further]), len(suspects))
     left = trials.left(faults)
     assert left is not None, "what was accepted was simulated"
-    return [_finding(trials, fault, faults, found, len(suspects)) for fault in faults], left
+    return [_finding(trials, fault, faults, guessed, len(suspects)) for fault in faults], left
 
 
 def _first(finding: Finding) -> Fault:
@@ -291,7 +291,7 @@ def _hinted(left: Matrix, noise: Matrix, suspects: Sequence[Suspect], known: Seq
     return [suspect for _, suspect in ordered[:HINTS]]
 
 
-def _finding(trials: Trials, fault: Fault, faults: list[Fault], found: Sequence[Finding], suspects: int) -> Finding:
+def _finding(trials: Trials, fault: Fault, faults: list[Fault], guessed: Sequence[Finding], suspects: int) -> Finding:
     """What a fault does to the pairs that it delays, beside the others."""
     whole, without = trials.predicted(faults), trials.predicted(_but(faults, fault))
     left = trials.left(faults)

@@ -56,10 +56,10 @@ class Points:
         differences, times the launches that stay over those left out. A point that one of them lacks does not differ.
         """
         differences = np.zeros((len(others), len(self)))
-        place = {key: index for index, key in enumerate(zip(self.bytes, self.hops, strict=True))}
+        position = {key: index for index, key in enumerate(zip(self.bytes, self.hops, strict=True))}
         for row, other in zip(differences, others, strict=True):
             for length, hops, seconds in zip(other.bytes, other.hops, other.seconds, strict=True):
-                index = place.get((length, hops))
+                index = position.get((length, hops))
                 if index is not None:
                     row[index] = seconds / self.seconds[index] - 1.0
         scale = (1.0 - left_out) / left_out
