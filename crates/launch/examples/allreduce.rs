@@ -100,7 +100,8 @@ fn swings(extents: &[usize], bytes: usize) -> Vec<(&'static str, Steps)> {
         let steps = move |rank: usize| {
             let all: Vec<Vec<usize>> =
                 (0..parts).map(|part| swing_peers(rank, &extents, part / 2, part % 2 == 1)).collect();
-            let peers: Vec<Vec<usize>> = (0..all[0].len()).map(|step| all.iter().map(|of| of[step]).collect()).collect();
+            let peers: Vec<Vec<usize>> =
+                (0..all[0].len()).map(|step| all.iter().map(|of| of[step]).collect()).collect();
             if is_whole {
                 return peers.into_iter().map(|peers| vec![(peers[0], bytes)]).collect();
             }
