@@ -213,7 +213,10 @@ def compile(
                 connections, machine, *settings, status.tell, *_candidates(journal)
             )  # fmt: skip
         if not interrupted:
-            schedule = compiling.beside_messages(schedule, connections, machine, seed=seed, method=method.value)
+            schedule = compiling.beside_messages(
+                schedule, connections, machine, seed=seed, method=method.value,
+                charges_alike=access is None and access_time is None,
+            )  # fmt: skip
         schedule.verify(connections)
         if journal is not None and output is not None:
             deliver(storing.content(schedule.to_json(), output), output)

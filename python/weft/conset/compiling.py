@@ -184,21 +184,29 @@ def compile(
     )
     if not messages:
         return schedule
-    return beside_messages(schedule, connections, described, seed=seed, method=method)
+    charges_alike = access is None and access_time is None
+    return beside_messages(schedule, connections, described, seed=seed, method=method, charges_alike=charges_alike)
 
 
 def beside_messages(
-    schedule: Schedule, connections: ConnectionSet, machine: Machine, *, seed: int = 0, method: str = "auto"
+    schedule: Schedule,
+    connections: ConnectionSet,
+    machine: Machine,
+    *,
+    seed: int = 0,
+    method: str = "auto",
+    charges_alike: bool = True,
 ) -> Schedule:
     """The schedule with what a message for every connection takes on the machine, by its message passing.
 
     It is carried out by `phases`, by `messages`, or by what is faster (`auto`). Of a very large set messages are not
-    simulated: the schedule comes back as it is.
+    simulated: the schedule comes back as it is. So it does where it was compiled for accesses other than the machine's
+    (not `charges_alike`), which messages would not be charged.
 
     Raises
     ------
     UsageError
-        If messages are asked for and are too many to be simulated.
+        If messages are asked for and are too many to be simulated, or would be charged other accesses.
 
     Examples
     --------
@@ -213,6 +221,10 @@ def beside_messages(
             raise UsageError(
                 f"method messages: {len(connections):,} connections; of 1 to {MAX_MESSAGES:,} messages are simulated"
             )
+        return schedule
+    if not charges_alike:
+        if method == "messages":
+            raise UsageError("method messages: messages are simulated with the machine's accesses, not with other ones")
         return schedule
     random = seed if connections.name in exchange.RANDOM_ORDER else None
     (seconds,) = exchange.execute(machine, connections, random=random).seconds

@@ -64,6 +64,8 @@ def plot_schedule(schedule: Schedule, ax: Axes | None = None) -> Axes:
         if len(content["phases"]) <= _SHOWN:
             ax.annotate(str(number), (start + width / 2, count), ha="center", va="bottom")
         start += width
+    if start < schedule.predicted_seconds:
+        ax.axvspan(start, schedule.predicted_seconds, color="0.9", label="nodes leave the last phase")
     for name, value, unit in schedule.lower_bounds:
         if unit == "s":
             ax.axvline(value, linestyle="--", color="C3", label=f"at least: {name}")

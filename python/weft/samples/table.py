@@ -84,7 +84,7 @@ class Samples(pl.DataFrame):
         varying = [name for name in keys if points[name].n_unique() > 1]
         drawn = points.filter(pl.col(across).is_not_null())
         for names, line in drawn.group_by(varying, maintain_order=True) if varying else [((), drawn)]:
-            _line(ax, line.sort(across), across, ", ".join(str(name) for name in names if name is not None))
+            _line(ax, line.sort(across), across, _label(points, varying, names))
         drawing.time_axis(ax, "time of one operation")
         if across == "bytes":
             drawing.length_axis(ax)
@@ -93,6 +93,14 @@ class Samples(pl.DataFrame):
         if varying:
             ax.legend()
         return ax
+
+
+def _label(points: pl.DataFrame, columns: list[str], values: tuple[Any, ...]) -> str:
+    """Names as they are, numbers with what they are of: `ipsc860, hops 3`."""
+    named = [(column, value) for column, value in zip(columns, values, strict=True) if value is not None]
+    return ", ".join(
+        str(value) if points[column].dtype == pl.String else f"{column} {value}" for column, value in named
+    )
 
 
 def _line(ax: Axes, line: pl.DataFrame, across: str, label: str) -> None:

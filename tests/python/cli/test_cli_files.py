@@ -154,15 +154,19 @@ def test_what_cannot_be_written_in_the_end_is_elsewhere(weft, monkeypatch, tmp_p
         write(content, path)
 
     monkeypatch.setattr(files, "write_bytes", removed)
-    code, out, err = weft("measure echo --on alpha --bytes 8:64 --hops 1 -o folder/x.csv -q")
+    code, out, err = weft("measure echo --on alpha --bytes 8:64 --hops 1 -o folder/x.csv")
     assert code == 1
     (saved,) = (tmp_path / "elsewhere").iterdir()
-    assert err.replace("\n", " ").strip() == (
-        f"error: folder/x.csv could not be written: there is no such folder. What belongs in it is in {saved}: move "
-        "that to folder/x.csv once it can be written"
+    assert (
+        err.replace("\n", " ")
+        .strip()
+        .endswith(
+            f"error: folder/x.csv could not be written: there is no such folder. What belongs in it is in {saved}: move "
+            "that to folder/x.csv once it can be written"
+        )
     )
     assert len(read(saved)) == 4
-    assert "echo" in out, "the table is shown although nobody wanted to see it"
+    assert "echo" in out
     monkeypatch.setattr(files.tempfile, "tempdir", "/nowhere")
     (tmp_path / "folder").mkdir()
     code, out, err = weft("measure echo --on alpha --bytes 8:64 --hops 1 -o folder/x.csv")

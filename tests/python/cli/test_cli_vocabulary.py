@@ -11,10 +11,21 @@ from typer.testing import CliRunner
 
 from weft.cli.commands import app
 
-SHORT = {"machines", "machines show", "import", "show", "export", "fghc check", "fghc explain", "machines grain"}
+SHORT = {
+    "config",
+    "machines",
+    "machines show",
+    "import",
+    "show",
+    "export",
+    "fghc check",
+    "fghc explain",
+    "machines grain",
+}
 """Commands that answer at once; every other one works for long."""
 
 WITHOUT_TABLE = {
+    "config": "words for compilers",
     "calibrate": "sentences",
     "export": "its --format is of the file that it writes",
     "fghc explain": "the program as an engine sees it",

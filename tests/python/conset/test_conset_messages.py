@@ -112,10 +112,17 @@ def test_the_command_says_which_is_better(native, tmp_path):
         ("all-to-all", "iwarp64", "slower than the phases"),
         ("random:2", "rail-h100", "faster than the phases"),
     ]:
-        found = CliRunner().invoke(app, ["compile", pattern, "--on", on, "--effort", "0", "--quiet"])
+        found = CliRunner().invoke(app, ["compile", pattern, "--on", on, "--effort", "0"])
         assert found.exit_code == 0
         (line,) = [line for line in found.output.splitlines() if "by messages" in line]
         assert expected in line
     assert "27, optimal: none has fewer phases" in CliRunner().invoke(
-        app, ["compile", "all-to-all", "--on", "iwarp64", "--effort", "0", "--quiet"]
+        app, ["compile", "all-to-all", "--on", "iwarp64", "--effort", "0"]
     ).output  # fmt: skip
+
+
+def test_other_accesses_than_the_machines_are_not_compared_with_messages(native):
+    schedule = weft.conset.compile("torus", "iwarp64", words=100, effort=0, access="shared", access_time=5e-7)
+    assert (schedule.message_seconds, schedule.method) == (None, "phases")
+    with pytest.raises(weft.UsageError, match="with the machine's accesses"):
+        weft.conset.compile("torus", "iwarp64", effort=0, access_time=5e-7, method="messages")

@@ -6,6 +6,7 @@ import pickle
 import sys
 
 import matplotlib as mpl
+import matplotlib.pyplot
 import numpy as np
 import polars as pl
 import pytest
@@ -14,6 +15,12 @@ import weft
 from weft import UsageError, samples
 
 mpl.use("Agg")
+
+
+@pytest.fixture(autouse=True)
+def closed():
+    yield
+    mpl.pyplot.close("all")
 
 
 @functools.cache
@@ -176,9 +183,9 @@ def test_samples_of_one_row_or_of_several_machines_are_drawn():
     assert weft.simulate("ipsc860", "echo", bytes=8).plot().get_xlabel() == "length (B)"
     both = weft.Samples(pl.concat([echo(), weft.simulate("ncube6400", "echo", bytes="8:1K")], how="diagonal"))
     assert [text.get_text() for text in both.plot().get_legend().get_texts()] == [
-        "ipsc860, 1",
-        "ipsc860, 3",
-        "ncube6400, 1",
+        "ipsc860, ranks 128, hops 1",
+        "ipsc860, ranks 128, hops 3",
+        "ncube6400, ranks 2, hops 1",
     ]
 
 
@@ -209,7 +216,7 @@ def test_every_machine_is_shown_and_those_that_pass_messages_are_drawn():
 
 def test_a_plot_of_a_schedule_has_its_phases_and_ends_when_it_does():
     bars = schedule().plot().patches
-    assert len(bars) == schedule().phases
+    assert len(bars) == schedule().phases + 1, "the last one is the nodes' leaving"
     assert bars[-1].get_x() + bars[-1].get_width() == pytest.approx(schedule().predicted_seconds)
 
 
