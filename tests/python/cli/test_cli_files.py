@@ -161,8 +161,8 @@ def test_what_cannot_be_written_in_the_end_is_elsewhere(weft, monkeypatch, tmp_p
         err.replace("\n", " ")
         .strip()
         .endswith(
-            f"error: folder/x.csv could not be written: there is no such folder. What belongs in it is in {saved}: move "
-            "that to folder/x.csv once it can be written"
+            f"error: folder/x.csv could not be written: there is no such folder. What belongs in it is in {saved}: "
+            "move that to folder/x.csv once it can be written"
         )
     )
     assert len(read(saved)) == 4
