@@ -38,31 +38,43 @@ num_vcs = {vcs}; vc_buf_size = {buffer}; wait_for_tail_credit = {tail_credit}; c
 routing_delay = 1; vc_alloc_delay = 1; sw_alloc_delay = 1; st_final_delay = 1; speculative = 0;
 vc_allocator = islip; sw_allocator = islip; alloc_iters = 1; input_speedup = 1; output_speedup = 1;
 traffic = uniform; packet_size = 8; injection_rate_uses_flits = 1; injection_rate = {load}; sim_type = latency;
-latency_thres = 1e9; warmup_periods = 3; sample_period = {period}; max_samples = 10; seed = 1;
+latency_thres = 1e9; warmup_periods = 3; sample_period = {period}; max_samples = 10; seed = {seed};
 """
 
 
 def options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--cycles", type=positive, default=200_000, help="cycles measured by weft (default 200000)")
-    parser.add_argument("--period", type=positive, default=20_000, help="cycles of BookSim2's sample (default 20000)")
+    parser.add_argument("--period", type=positive, default=8000, help="cycles of BookSim2's sample (default 8000)")
+    parser.add_argument("--seeds", type=positive, default=4, help="runs of a point of either (default 4)")
     parser.add_argument("--credit-cycles", type=positive, default=2, help="cycles of a credit in both (default 2)")
 
 
 def curves(chosen: argparse.Namespace, program: str, router: Router) -> dict[float, dict[str, float]]:
-    """Weft's points of a router by load."""
+    """Weft's points of a router by load: latencies are means over the seeds."""
     vcs, buffer, tail_credit, loads, beyond = router
     asked = {"vcs": vcs, "buffer": buffer, "tail_credit": tail_credit, "cycles": chosen.cycles,
              "credit_cycles": chosen.credit_cycles}  # fmt: skip
-    lines = "".join(json.dumps(asked | {"load": load}) + "\n" for load in (*loads, beyond))
+    runs = [(load, seed) for load in (*loads, beyond) for seed in range(1, chosen.seeds + 1)]
+    lines = "".join(json.dumps(asked | {"load": load, "seed": seed}) + "\n" for load, seed in runs)
     done = subprocess.run([program], input=lines, text=True, capture_output=True, check=True)
-    return dict(zip((*loads, beyond), map(json.loads, done.stdout.splitlines()), strict=True))
+    points: dict[float, list[dict[str, float]]] = {}
+    for (load, _), line in zip(runs, done.stdout.splitlines(), strict=True):
+        points.setdefault(load, []).append(json.loads(line))
+    return {load: mean(of_seeds) for load, of_seeds in points.items()}
 
 
-def booksim(chosen: argparse.Namespace, vcs: int, buffer: int, tail_credit: bool, load: float) -> dict[str, float]:
+def mean(points: list[dict[str, float]]) -> dict[str, float]:
+    """Of the points of several seeds: near saturation the latency of one run is as uncertain as a twentieth."""
+    return {key: statistics.fmean(point[key] for point in points) for key in points[0]}
+
+
+def booksim(
+    chosen: argparse.Namespace, vcs: int, buffer: int, tail_credit: bool, load: float, seed: int
+) -> dict[str, float]:
     """Mean latency, accepted traffic and links a second of BookSim2."""
     text = CONFIGURATION.format(
         vcs=vcs, buffer=buffer, tail_credit=int(tail_credit), credit_delay=chosen.credit_cycles - 1, load=load,
-        period=chosen.period,
+        period=chosen.period, seed=seed,
     )  # fmt: skip
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "router"
@@ -93,7 +105,8 @@ def compare(chosen: argparse.Namespace, report: Report, program: str, router: Ro
     report.samples({name: [1 / speed for speed in speeds]})
     if not with_booksim:
         return
-    others = {load: booksim(chosen, vcs, buffer, tail_credit, load) for load in points}
+    seeds = range(1, chosen.seeds + 1)
+    others = {load: mean([booksim(chosen, vcs, buffer, tail_credit, load, seed) for seed in seeds]) for load in points}
     for load in loads:
         report.figure(f"{name}, load {load}: latency of BookSim2", others[load]["latency"], "cycles")
     worst = max(abs(points[load]["latency"] / others[load]["latency"] - 1) for load in loads)
@@ -106,7 +119,7 @@ def compare(chosen: argparse.Namespace, report: Report, program: str, router: Ro
 
 def run(chosen: argparse.Namespace, report: Report) -> None:
     report.protocol = {"cycles": chosen.cycles, "credit cycles": chosen.credit_cycles, "time": "processor time",
-                       "BookSim2's period": chosen.period}  # fmt: skip
+                       "BookSim2's period": chosen.period, "seeds": chosen.seeds}  # fmt: skip
     with_booksim = BOOKSIM.is_there
     if not with_booksim:
         print(f"left out: BookSim2: {BOOKSIM.missing}", file=sys.stderr)

@@ -17,6 +17,7 @@ struct Router {
     tail_credit: bool,
     credit_cycles: u32,
     load: f64,
+    seed: u64,
     cycles: u64,
 }
 
@@ -38,7 +39,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
             algorithm: Algorithm::Deterministic,
             packet: 8,
             load: router.load,
-            seed: 1,
+            seed: router.seed,
         };
         let mut network = Simulation::new(&torus, Traffic::new(Pattern::Uniform, &torus)?, options)?;
         let begun = busy();
