@@ -41,7 +41,7 @@ ROWS: tuple[tuple[str, str, tuple[Cited, ...]], ...] = (
         "Devito, C by hand",
         "takes numpy arrays as they are and compiles nothing at run time; {} times as fast as C (`-O3 "
         "-march=native`, one "
-        "thread) for 7-point stencils in three dimensions and {} times for 27-point ones, but {} times for "
+        "thread) for 7-point stencils in three dimensions, {} times for 27-point ones and {} times for "
         "stars of radius 4",
         (
             ("stencil-cases", "7-point star 256x256x256 float64: C / weft", ".1f"),
