@@ -40,14 +40,14 @@ impl Program for Steps {
     type Output = f64;
 
     async fn run<C: Communicator>(self, comm: C) -> Result<f64, CommError> {
-        for (number, peers) in (self.of)(comm.rank()).into_iter().enumerate() {
+        for (number, partners) in (self.of)(comm.rank()).into_iter().enumerate() {
             let tag = Tag::User(number as u32);
             let post = |&(peer, bytes): &(usize, usize)| {
                 comm.irecv(Source::Rank(peer), TagSelector::Only(tag), Payload::Phantom(bytes))
             };
-            let receives: Vec<C::Receive> = peers.iter().map(post).collect();
+            let receives: Vec<C::Receive> = partners.iter().map(post).collect();
             let sends: Vec<C::Send> =
-                peers.iter().map(|&(peer, bytes)| comm.isend(peer, tag, Payload::Phantom(bytes))).collect();
+                partners.iter().map(|&(peer, bytes)| comm.isend(peer, tag, Payload::Phantom(bytes))).collect();
             for receive in receives {
                 receive.await?;
             }
@@ -60,22 +60,22 @@ impl Program for Steps {
 }
 
 /// Reduce-scatter by halving the bytes in every step, and the same backwards.
-fn there_and_back(peers: Vec<Vec<usize>>, bytes: usize, parts: usize) -> Vec<Vec<(usize, usize)>> {
-    let step = |(step, peers): (usize, Vec<usize>)| {
+fn there_and_back(partners: Vec<Vec<usize>>, bytes: usize, parts: usize) -> Vec<Vec<(usize, usize)>> {
+    let step = |(step, partners): (usize, Vec<usize>)| {
         let each = bytes / parts >> (step + 1);
-        peers.into_iter().map(|peer| (peer, each)).collect::<Vec<_>>()
+        partners.into_iter().map(|peer| (peer, each)).collect::<Vec<_>>()
     };
-    let there: Vec<_> = peers.into_iter().enumerate().map(step).collect();
+    let there: Vec<_> = partners.into_iter().enumerate().map(step).collect();
     let back: Vec<_> = there.iter().rev().cloned().collect();
     [there, back].concat()
 }
 
 /// Whom a rank meets on a torus in the steps of Swing (De Sensi and others, NSDI 2024), the axes in turn from `first` on.
-fn swing_peers(rank: usize, extents: &[usize], first: usize, is_mirrored: bool) -> Vec<usize> {
+fn swing_partners(rank: usize, extents: &[usize], first: usize, is_mirrored: bool) -> Vec<usize> {
     let steps: u32 = extents.iter().map(|extent| extent.ilog2()).sum();
     let (mut taken, mut axis) = (vec![0u32; extents.len()], first);
-    let mut peers = Vec::new();
-    while peers.len() < steps as usize {
+    let mut partners = Vec::new();
+    while partners.len() < steps as usize {
         if taken[axis] < extents[axis].ilog2() {
             let rho: i64 = (0..=taken[axis]).map(|power| (-2i64).pow(power)).sum();
             taken[axis] += 1;
@@ -83,11 +83,11 @@ fn swing_peers(rank: usize, extents: &[usize], first: usize, is_mirrored: bool) 
             let own = rank / stride % extents[axis];
             let step = if own.is_multiple_of(2) != is_mirrored { rho } else { -rho };
             let other = (own as i64 + step).rem_euclid(extents[axis] as i64) as usize;
-            peers.push(rank - own * stride + other * stride);
+            partners.push(rank - own * stride + other * stride);
         }
         axis = (axis + 1) % extents.len();
     }
-    peers
+    partners
 }
 
 /// Swing: whole buffers, one part, and a part for each direction of each axis.
@@ -99,13 +99,13 @@ fn swings(extents: &[usize], bytes: usize) -> Vec<(&'static str, Steps)> {
         let extents = extents.to_vec();
         let steps = move |rank: usize| {
             let all: Vec<Vec<usize>> =
-                (0..parts).map(|part| swing_peers(rank, &extents, part / 2, part % 2 == 1)).collect();
-            let peers: Vec<Vec<usize>> =
+                (0..parts).map(|part| swing_partners(rank, &extents, part / 2, part % 2 == 1)).collect();
+            let partners: Vec<Vec<usize>> =
                 (0..all[0].len()).map(|step| all.iter().map(|of| of[step]).collect()).collect();
             if is_whole {
-                return peers.into_iter().map(|peers| vec![(peers[0], bytes)]).collect();
+                return partners.into_iter().map(|partners| vec![(partners[0], bytes)]).collect();
             }
-            there_and_back(peers, bytes, parts)
+            there_and_back(partners, bytes, parts)
         };
         Steps { of: Arc::new(steps) }
     };

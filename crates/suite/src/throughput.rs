@@ -130,12 +130,12 @@ async fn streams<C: Communicator>(
         return Ok(None);
     }
     let peer = Some(1 - rank);
-    let peers = match direction {
+    let partners = match direction {
         Direction::Both => [peer, peer],
         Direction::Forward if rank == 0 => [peer, None],
         Direction::Forward => [None, peer],
     };
-    let mut messages = InFlight::new(session, peers, bytes, window)?;
+    let mut messages = InFlight::new(session, partners, bytes, window)?;
     messages.check(session).await?;
     let part = if rank == 0 { Part::Leads { followers: &[1] } } else { Part::Follows { leader: 0 } };
     let times = stopwatch(session, part, &mut messages).await?;
@@ -187,12 +187,12 @@ async fn bisection<C: Communicator>(session: &Session<'_, C>, bytes: usize) -> R
 /// Rank r of the lower half sends windows to rank r + half, which answers each.
 async fn multi_pair<C: Communicator>(session: &Session<'_, C>, bytes: usize) -> Result<Option<Row>, CommError> {
     let window = session.window();
-    let peers = match partner(&session.comm) {
+    let partners = match partner(&session.comm) {
         Some((peer, true)) => [Some(peer), None],
         Some((peer, false)) => [None, Some(peer)],
         None => [None, None],
     };
-    let mut messages = InFlight::new(session, peers, bytes, window)?;
+    let mut messages = InFlight::new(session, partners, bytes, window)?;
     messages.check(session).await?;
     at_once(session, &mut messages, 1.0 / window as f64, bytes, session.comm.size() / 2 * bytes).await
 }
