@@ -29,11 +29,14 @@ impl Program for Baseline {
     }
 }
 
+/// Of each step, the ranks that one exchanges with, and the bytes.
+type Exchanges = Vec<Vec<(usize, usize)>>;
+
 /// Steps of messages, of lengths only: in each the ranks that this one exchanges with, and the bytes to every one of them.
 /// What is added is not charged, which favours it.
 #[derive(Clone)]
 struct Steps {
-    of: Arc<dyn Fn(usize) -> Vec<Vec<(usize, usize)>> + Send + Sync>,
+    of: Arc<dyn Fn(usize) -> Exchanges + Send + Sync>,
 }
 
 impl Program for Steps {
@@ -60,9 +63,9 @@ impl Program for Steps {
 }
 
 /// Reduce-scatter by halving the bytes in every step, and the same backwards.
-fn there_and_back(partners: Vec<Vec<usize>>, bytes: usize, parts: usize) -> Vec<Vec<(usize, usize)>> {
+fn there_and_back(partners: Vec<Vec<usize>>, bytes: usize, parts: usize) -> Exchanges {
     let step = |(step, partners): (usize, Vec<usize>)| {
-        let each = bytes / parts >> (step + 1);
+        let each = (bytes / parts) >> (step + 1);
         partners.into_iter().map(|peer| (peer, each)).collect::<Vec<_>>()
     };
     let there: Vec<_> = partners.into_iter().enumerate().map(step).collect();

@@ -9,6 +9,9 @@ use crate::errors::{MachineError, usage};
 /// The module of Python that shows machines, which is imported when one is shown.
 const SHOWING: &str = "weft.catalogue.showing";
 
+/// What a pickle keeps: a function, and its arguments, the machine's file and the faults that were put in.
+type Reduced = (Py<PyAny>, (String, Vec<String>));
+
 /// A machine description (seam 1), and what was said of its faults.
 #[pyclass(name = "Machine", module = "weft._core", frozen)]
 pub struct PyMachine(pub Machine, Vec<String>);
@@ -127,7 +130,7 @@ impl PyMachine {
         slf.py().import(SHOWING)?.call_method1("machine_html", (slf,))
     }
 
-    fn __reduce__(slf: &Bound<'_, Self>) -> PyResult<(Py<PyAny>, (String, Vec<String>))> {
+    fn __reduce__(slf: &Bound<'_, Self>) -> PyResult<Reduced> {
         let restored = slf.py().import(SHOWING)?.getattr("restored_machine")?;
         Ok((restored.unbind(), (slf.get().0.to_toml(), slf.get().1.clone())))
     }
