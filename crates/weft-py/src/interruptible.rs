@@ -106,6 +106,8 @@ fn supervised<P: Send + 'static, T: Send + 'static>(
         });
         let shown = match message {
             Ok(Message::Result(value)) => return Ok((value, interrupted.map(|(_, raised)| raised))),
+            // What was on its way when the interruption came would count as another one where showing it raises.
+            Ok(Message::Progress(_)) if interrupted.is_some() => Ok(()),
             Ok(Message::Progress(progress)) => show(progress),
             Err(RecvTimeoutError::Disconnected) => return Err(defect(&py.detach(|| working.join()))),
             Err(RecvTimeoutError::Timeout) => Ok(()),
