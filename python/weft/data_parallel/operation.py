@@ -39,6 +39,8 @@ KINDS = {
     "news_store": "every processor stores over `hops` of the grid",
     "news_fetch_single": "one processor fetches over `hops` of the grid",
     "news_fetch": "every processor fetches over `hops` of the grid",
+    "rank": "the order of the elements of all processors",
+    "random": "a random number on every processor",
     "spread": "one place along an axis of `extent` to all of it",
     "scan_copy": "a copy-scan",
     "scan_sum": "a sum-scan",

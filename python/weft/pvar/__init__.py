@@ -24,7 +24,9 @@ names a described machine, its operations are recorded with what their cost depe
 from weft.pvar import elementwise
 from weft.pvar.elementwise import *  # noqa: F403  (its `__all__` names the functions)
 from weft.pvar.meter import Meter, Record, metered
+from weft.pvar.ordering import rank, sort
 from weft.pvar.primitives import get, scan, send, shift, spread
+from weft.pvar.randomness import Random
 from weft.pvar.reductions import reduce
 from weft.pvar.variable import ParallelVariable
 from weft.pvar.vpset import VPSet
@@ -32,14 +34,17 @@ from weft.pvar.vpset import VPSet
 __all__ = [
     "Meter",
     "ParallelVariable",
+    "Random",
     "Record",
     "VPSet",
     "get",
     "metered",
+    "rank",
     "reduce",
     "scan",
     "send",
     "shift",
+    "sort",
     "spread",
 ]
 __all__ += elementwise.__all__

@@ -119,6 +119,9 @@ class Execution(Protocol):
     def scan(self, data: Array, how: Scan) -> Array:
         """Running combinations along an axis; zero where nobody is selected."""
 
+    def rank(self, keys: Array, mask: Array | None) -> Array:
+        """Where each selected key (64 bits without sign) comes among the selected, equal ones by address; else zero."""
+
     def is_with(self, other: Any) -> bool:
         """Whether the same processes have the other's elements, so that messages can pass between both."""
 

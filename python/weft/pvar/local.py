@@ -104,6 +104,13 @@ class Local:
         result = scanned(data, how)
         return result if how.word is None else words.wrap(result, how.word)
 
+    def rank(self, keys: Array, mask: Array | None) -> Array:
+        """By a stable sort."""
+        chosen = keys.reshape(-1) if mask is None else keys[mask]
+        ranks = np.empty(chosen.size, np.int64)
+        ranks[np.argsort(chosen, kind="stable")] = np.arange(chosen.size)
+        return placed(ranks, keys.shape, mask)
+
     def is_with(self, other: Any) -> bool:
         """Those of one process."""
         return isinstance(other, Local)
@@ -130,6 +137,15 @@ class Local:
         if how.operator is None and (collided := collision(to)) is not None:
             raise UsageError(refusal(*collided))
         deliver(to, values, into, how)
+
+
+def placed(chosen: Array, shape: tuple[int, ...], mask: Array | None) -> Array:
+    """Elements of the selected in the grid's shape, zero elsewhere."""
+    if mask is None:
+        return chosen.reshape(shape)
+    result = np.zeros(shape, chosen.dtype)
+    result[mask] = chosen
+    return result
 
 
 def check_addresses(addresses: Array, size: int, what: str) -> None:

@@ -15,7 +15,7 @@ import numpy as np
 from weft import _core
 from weft.distributed import DistributedArray, Geometry, Polyshift
 from weft.distributed.calls import digest
-from weft.pvar import local, words
+from weft.pvar import local, sample_sort, words
 from weft.pvar.execution import Array, Scan, Send
 from weft.pvar.native import Native, indices
 from weft.pvar.operators import BY_NUMPY, UFUNCS, neutral
@@ -193,6 +193,21 @@ class OverRanks:
             else:
                 carried = np.where(flags[1], values, UFUNCS[operator](carried, values))
         return carried.astype(result.dtype, copy=False), carrying
+
+    def rank(self, keys: Array, mask: Array | None) -> Array:
+        """By a sample sort. Collective."""
+        chosen = keys.reshape(-1) if mask is None else keys[mask]
+        addresses = self._own_addresses() if mask is None else self._own_addresses()[mask.reshape(-1)]
+        call = digest("rank of {} on {}", _who(mask), self._whole)
+        ranks = sample_sort.ranks(
+            chosen,
+            addresses,
+            self.ranks,
+            self._run.rank,
+            lambda parts, counts: self._exchanged(parts, counts, call),
+            lambda part: self._from_all(part, call),
+        )
+        return local.placed(ranks, self.shape, mask)
 
     def is_with(self, other: Any) -> bool:
         """Those of the same communicator."""

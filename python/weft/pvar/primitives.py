@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -50,23 +51,24 @@ def spread(x: ParallelVariable, axis: int, index: int) -> ParallelVariable:
 
 def shift(
     x: ParallelVariable,
-    distance: int = 1,
-    axis: int = 0,
+    distance: int | Sequence[int] = 1,
+    axis: int | Sequence[int] = 0,
     boundary: Any = "circular",
     *,
     form: Literal["fetch", "store"] = "fetch",
     into: ParallelVariable | None = None,
 ) -> ParallelVariable:
-    """Elements from, or to, the processor at a distance along an axis of the grid (NEWS).
+    """Elements from, or to, the processor at a distance along an axis of the grid, or along several (NEWS).
 
     Parameters
     ----------
     x
         A parallel variable.
     distance
-        How far, of either sign and any size.
+        How far, of either sign and any size; with several axes, how far along each.
     axis
-        Along which axis.
+        Along which axis, or which axes: `shift(x, (1, -1), axis=(0, 1))` is from a diagonal neighbour, in one shift
+        after another.
     boundary
         "circular": the grid goes around. A number: what comes in from beyond an end; what goes beyond one is lost.
     form
@@ -79,7 +81,8 @@ def shift(
     Raises
     ------
     UsageError
-        For an axis or form that there is not, and a boundary that is no number of the variable's dtype.
+        For an axis or form that there is not, an axis that is named twice, not as many distances as axes, and a
+        boundary that is no number of the variable's dtype.
 
     Examples
     --------
@@ -89,34 +92,53 @@ def shift(
     <ParallelVariable (4,) of int64: [1 4 1 0]>
     """
     vp = variable_set(x, "shift")
-    if axis.__class__ is not int or not 0 <= axis < vp.ndim:
-        axis = vp.axis(axis, "shift")
-    if distance.__class__ is not int:
-        distance = whole_number(distance, "shift: the distance")
+    moves = _moves(vp, distance, axis)
     edge = None if boundary == "circular" else _boundary(boundary, x)
     if form == "fetch":
         if into is not None:
             raise UsageError("shift: into is of the form 'store'; assign what is fetched (y[...] = weft.pvar.shift(…))")
-        shifted = ParallelVariable(vp, vp.execution.shift(x.data, distance, axis, edge), x.word)
+        shifted = ParallelVariable(vp, _moved(vp, x.data, moves, edge), x.word)
     elif form == "store":
-        shifted = _stored(vp, x, distance, axis, edge, into)
+        shifted = _stored(vp, x, [(-one, along) for one, along in moves], edge, into)
     else:
         raise UsageError(f"shift: there is no form {form!r}; there are 'fetch' and 'store'")
     if vp.meter is not None:
-        vp.meter.shifted(vp, x.bits, form, distance, axis, boundary == "circular", (x.data, shifted.data))
+        for one, along in moves:
+            vp.meter.shifted(vp, x.bits, form, one, along, boundary == "circular", (x.data, shifted.data))
     return shifted
 
 
+def _moves(vp: VPSet, distance: Any, axis: Any) -> list[tuple[int, int]]:
+    """Distances and axes, each checked."""
+    if axis.__class__ is int and distance.__class__ is int and 0 <= axis < vp.ndim:
+        return [(distance, axis)]
+    distances = list(distance) if isinstance(distance, tuple | list) else [distance]
+    axes = list(axis) if isinstance(axis, tuple | list) else [axis]
+    if len(distances) != len(axes) or not axes:
+        raise UsageError(
+            f"shift: the distance is {distance!r} along axis {axis!r}; expected a whole number for each axis"
+        )
+    along = [vp.axis(one, "shift") for one in axes]
+    if len(set(along)) < len(along):
+        raise UsageError(f"shift: axis {axis!r} names one twice; add the distances")
+    return [(whole_number(one, "shift: the distance"), a) for one, a in zip(distances, along, strict=True)]
+
+
+def _moved(vp: VPSet, data: Any, moves: list[tuple[int, int]], edge: Any) -> Any:
+    for distance, axis in moves:
+        data = vp.execution.shift(data, distance, axis, edge)
+    return data
+
+
 def _stored(
-    vp: VPSet, x: ParallelVariable, distance: int, axis: int, edge: Any, into: ParallelVariable | None
+    vp: VPSet, x: ParallelVariable, moves: list[tuple[int, int]], edge: Any, into: ParallelVariable | None
 ) -> ParallelVariable:
-    run = vp.execution
-    arriving = run.shift(x.data, -distance, axis, edge)
+    arriving = _moved(vp, x.data, moves, edge)
     if vp.mask is None and into is None:
         return ParallelVariable(vp, arriving, x.word)
     # Who gets something: those whose sender is selected, and at an open end those whom the boundary reaches.
-    senders = np.ones(run.shape, dtype=bool) if vp.mask is None else vp.mask
-    reached = run.shift(senders, -distance, axis, None if edge is None else into is None)
+    senders = np.ones(vp.execution.shape, dtype=bool) if vp.mask is None else vp.mask
+    reached = _moved(vp, senders, moves, None if edge is None else into is None)
     target = _target(vp, x, into, "shift")
     np.copyto(target.data, arriving, where=reached)
     return target

@@ -21,6 +21,7 @@ from weft.pvar.variable import ParallelVariable
 if TYPE_CHECKING:
     from weft.data_parallel import Time
     from weft.pvar.execution import Execution
+    from weft.pvar.randomness import Random
 
 _latest, _enter, _frame = selections.LATEST.get, selections.LATEST.set, sys._getframe
 
@@ -266,6 +267,37 @@ class VPSet:
             stride *= self.shape[axis]
         return self._variable(np.broadcast_to(total, self.execution.shape).copy(), None)
 
+    def enumerate(self) -> ParallelVariable:
+        """Each selected processor's number among the selected, from 0 in the order of addresses; zero elsewhere.
+
+        Sum-scans and spreads along the axes, the last first.
+        """
+        from weft.pvar import primitives
+
+        selected = self.selected
+        counted = selected.astype(self.address_dtype)
+        number = self.zeros(self.address_dtype)
+        with self.everywhere():
+            for axis in range(self.ndim - 1, -1, -1):
+                before = primitives.scan(counted, "add", axis, exclusive=True)
+                number += before
+                if axis:
+                    counted = primitives.spread(before + counted, axis, -1)
+            number[~selected] = 0
+        return number
+
+    def rng(self, seed: int) -> Random:
+        """Random numbers, one on each processor at a time; the same on any number of ranks. See `weft.pvar.Random`.
+
+        Raises
+        ------
+        UsageError
+            If the seed is no whole number of 0 or more.
+        """
+        from weft.pvar.randomness import Random
+
+        return Random(self, seed)
+
     def where(self, condition: ParallelVariable) -> Selection:
         """Select those of the selected processors on which a condition holds: `with vp.where(x > 0): …`. Nests.
 
@@ -342,10 +374,13 @@ class VPSet:
         if needed > memory.ASKED:
             memory.check(needed, f"a variable of {dtype} on {self.shape} virtual processors")
 
+    @property
+    def address_dtype(self) -> np.dtype[Any]:
+        """The integers that addresses are: int32, int64 for grids of 2**31 or more."""
+        return np.dtype(np.int32 if self.size < 1 << 31 else np.int64)
+
     def _index_type(self, dtype: DTypeLike | None) -> np.dtype[Any]:
-        if dtype is None:
-            return np.dtype(np.int32 if self.size < 1 << 31 else np.int64)
-        return words.check_dtype(np.dtype(dtype))
+        return self.address_dtype if dtype is None else words.check_dtype(np.dtype(dtype))
 
     def _variable(self, data: Any, word: int | None) -> ParallelVariable:
         if word is not None:
@@ -361,12 +396,39 @@ class VPSet:
 class Selection:
     """A block in which some processors are selected; `VPSet.where` makes it."""
 
-    __slots__ = ("_condition", "_entries", "_vp")
+    __slots__ = ("_condition", "_entries", "_held", "_vp")
 
     def __init__(self, vp: VPSet, condition: ParallelVariable | None) -> None:
         self._vp = vp
         self._condition = condition
         self._entries: list[selections.Entry] = []
+        self._held: Any = None
+
+    def otherwise(self) -> Selection:
+        """Select those that are selected around, but were not when this block was entered last.
+
+        >>> vp = VPSet((4,))
+        >>> x = vp.array([3, 1, 4, 1])
+        >>> large = vp.where(x > 2)
+        >>> with large:
+        ...     x[...] = 0
+        >>> with large.otherwise():
+        ...     x[...] = 9
+        >>> x.numpy().tolist()
+        [0, 9, 0, 9]
+
+        The condition is not evaluated again, so what the first block assigned does not change who is left over.
+
+        Raises
+        ------
+        UsageError
+            If the block has not been entered yet, or selects everybody whatever the condition (`everywhere`).
+        """
+        if self._condition is None:
+            raise UsageError("everywhere() selects all processors: there is no otherwise()")
+        if self._held is None:
+            raise UsageError("otherwise() is of a selection whose block has been entered: `with c: …`, then this")
+        return Selection(self._vp, ParallelVariable(self._vp, ~self._held))
 
     def __enter__(self) -> VPSet:
         vp, condition, outer = self._vp, self._condition, _latest()
@@ -375,6 +437,7 @@ class Selection:
             around = selections.mask_of(vp, outer) if vp._open else None
             # A copy: the condition may be assigned to within the block.
             mask = condition.data.copy() if around is None else around & condition.data
+            self._held = mask
         entry = selections.Entry(vp, mask, outer, _frame(1))
         self._entries.append(entry)
         _enter(entry)

@@ -21,8 +21,8 @@ settings.register_profile(
 )
 settings.load_profile("ranks")
 sys.path.insert(0, str(Path(__file__).parent))
-meter, tests, variables, by_numpy = (
-    importlib.import_module(f"test_pvar_{name}") for name in ("meter", "primitives", "variables", "numpy")
+meter, tests, variables, by_numpy, ordering = (
+    importlib.import_module(f"test_pvar_{name}") for name in ("meter", "primitives", "variables", "numpy", "ordering")
 )
 
 
@@ -56,6 +56,16 @@ def scans():
     tests.test_float_scans_do_not_cancel_over_segments()
     tests.test_thirty_one_axes()
     variables.test_words_of_any_length_wrap_around()
+
+
+def order():
+    """Ranks, sorting, numbering, random numbers, shifts along several axes."""
+    ordering.test_ranks_and_sorting()
+    ordering.test_integers_beyond_what_floats_hold_are_told_apart()
+    ordering.test_a_rank_brings_other_variables_into_its_order()
+    ordering.test_those_who_are_left_over()
+    ordering.test_shifts_along_several_axes()
+    ordering.test_random_numbers_are_the_same_however_they_are_divided()
 
 
 def elements():

@@ -13,7 +13,9 @@ PROGRAM = Path(__file__).parent / "pvar_rank_program.py"
 
 
 @pytest.mark.mpi
-@pytest.mark.parametrize("scenario", ["primitives", "numpy", "scans", "elements", "mistakes", "metered", "floats"])
+@pytest.mark.parametrize(
+    "scenario", ["primitives", "numpy", "scans", "order", "elements", "mistakes", "metered", "floats"]
+)
 @pytest.mark.parametrize("ranks", [1, 2, 3])
 def test_ranks_do(native, scenario, ranks):
     words = [*mpiexec.command(), "-n", str(ranks), sys.executable, str(PROGRAM), scenario]
