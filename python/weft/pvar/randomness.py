@@ -135,11 +135,10 @@ class Random:
         return bits % np.uint64(count)
 
     def _fraction(self, dtype: np.dtype[Any]) -> Array:
-        bits = self._bits(self._next())
-        if dtype.itemsize == 8:
-            return (bits >> np.uint64(11)).astype(dtype) * dtype.type(2.0**-53)
-        digits = 24 if dtype.itemsize == 4 else 11
-        return (bits >> np.uint64(64 - digits)).astype(dtype) * dtype.type(2.0**-digits)
+        digits = {8: 53, 4: 24, 2: 11}[dtype.itemsize]
+        whole: Array = (self._bits(self._next()) >> np.uint64(64 - digits)).astype(dtype)
+        whole *= dtype.type(2.0**-digits)
+        return whole
 
     def _next(self) -> int:
         self._drawn += 1
