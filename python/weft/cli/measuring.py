@@ -194,7 +194,7 @@ def _here(
     from weft.launch.measure import measure_requests, request_of
     from weft.launch.request import every, requests
 
-    data_parallel.refuse_here(names, parameters)
+    data_parallel.refuse_here(parameters)
     job = launcher()
     if job and job.size > 1 and "ranks" not in parameters and not all(every()[name].alone for name in names):
         parameters = {**parameters, "ranks": (job.size,)}

@@ -46,7 +46,7 @@ def show_samples(table: pl.DataFrame) -> None:
 
 def show_table(table: pl.DataFrame) -> None:
     """Samples as their kind is best read."""
-    if "pshift_cm_s" in table.columns:
+    if "pshift_elapsed_s" in table.columns:
         show_shifts(table)
     elif "cm_s" in table.columns:
         show_primitives(table)
@@ -75,6 +75,9 @@ def show_primitives(table: pl.DataFrame) -> None:
 
 def show_shifts(table: pl.DataFrame) -> None:
     """One line an array, as tables 1 to 4 of George 1994: single calls, planned shifts, what planning gains."""
+    if "pshift_cm_s" not in table.columns:
+        _show_measured_shifts(table)
+        return
     shown = Table(box=box.SIMPLE_HEAD, pad_edge=False)
     for name in ("array", "by", "CSHIFT elapsed", "PSHIFT elapsed", "gain", "CSHIFT CM", "PSHIFT CM", "gain"):
         shown.add_column(name, justify="left" if name == "array" else "right")
@@ -91,6 +94,24 @@ def show_shifts(table: pl.DataFrame) -> None:
         show(
             Text(f"{left} shifts fall back to the run-time library: beyond twice the subgrid and no power of two of it")
         )
+
+
+def _show_measured_shifts(table: pl.DataFrame) -> None:
+    """The same of this machine, whose calls have one time each: medians over launches, the interval of the planned."""
+    summary = samples.summarise(table)
+    keys = [name for name in samples.PARAMETERS if name in table.columns]
+    single = table.group_by(keys, maintain_order=True).agg(pl.col("cshift_elapsed_s").median())
+    summary = summary.join(single, on=keys, how="left", nulls_equal=True, maintain_order="left")
+    shown = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    for name in ("array", "by", "CSHIFT", "PSHIFT", samples.coverage_words(summary), "launches", "gain"):
+        shown.add_column(name, justify="left" if name == "array" else "right")
+    for row in summary.sort("axes", "extent", maintain_order=True).iter_rows(named=True):
+        one_by_one, planned = row["cshift_elapsed_s"], row["seconds"]
+        shown.add_row(
+            row["variant"], f"±{row['distance']:g}", units.seconds(one_by_one), units.seconds(planned),
+            _half_width(row), str(row["launches"]), f"{one_by_one / planned:.1f}",
+        )  # fmt: skip
+    show(shown)
 
 
 _ALWAYS = ("source", "machine", "benchmark")

@@ -50,10 +50,13 @@ def reproduce(
     shown: outputs.Shown = outputs.Format.TABLE,
     here: Annotated[
         Path | None,
-        typer.Option(help="wu-shu-1989: samples of weft measure processor,router,… for columns of this machine."),
+        typer.Option(
+            help="Samples for columns of this machine: of weft measure processor,router,… for wu-shu-1989, of weft "
+            "measure pshift for george-1994."
+        ),
     ] = None,
     measure: Annotated[
-        bool, typer.Option("--measure", help="wu-shu-1989: measure this machine for its columns now (a minute).")
+        bool, typer.Option("--measure", help="Measure this machine for these columns now (a minute at most).")
     ] = False,
     html: Annotated[
         Path | None, typer.Option(help="Write pages into this folder: figures drawn, the error of every cell.")
@@ -169,10 +172,8 @@ def _here(paper: str, samples: Path | None, measure: bool) -> pl.DataFrame | Non
         return read(samples)
     if not measure:
         return None
-    from weft.study.operations_here import measured_now
-    from weft.study.reproducing import check_column
+    from weft.study.reproducing import MEASURED_NOW, check_column
 
     check_column(paper)
-
     typer.echo("measuring this machine: about a minute", err=True)
-    return measured_now()
+    return MEASURED_NOW[paper]()

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
@@ -18,6 +19,9 @@ from weft.samples import from_rows
 if TYPE_CHECKING:
     from weft.launch.protocol import Progress
 
+SHIFTS_PROGRAM = (sys.executable, "-P", "-m", "weft.distributed.timing")
+"""What measures `pshift` here: a process without MPI, as for the node suite."""
+
 GROUP = "data-parallel"
 """The group of the benchmarks of data-parallel machines."""
 
@@ -28,12 +32,13 @@ BENCHMARKS = {
         name="pshift",
         summary="shifts in both directions along every axis of an array, planned (PSHIFT) and one by one (CSHIFT)",
         group=GROUP,
-        example="weft measure pshift --on cm200 --axes 3 --extent 2,4,8,16",
+        example="weft measure pshift --axes 3\nweft measure pshift --on cm200 --axes 3 --extent 2,4,8,16",
         takes={
-            **taking("axes", "distance"),
+            **taking("axes", "distance", "seconds_per_point"),
             "extent": Takes("extent", of="node's subgrid"),
             "precision": Takes("precision", choices=("single", "double")),
         },
+        alone=True,
     ),
     **{
         name: Benchmark(
@@ -63,22 +68,17 @@ EXTENTS = {1: "4:16384", 2: "2:128", 3: "2:16", 4: "2:8"}
 _ELEMENTS = {"single": 4, "double": 8}
 
 
-def refuse_here(names: Sequence[str], parameters: Iterable[str] = ()) -> None:
-    """Benchmarks that only a described data-parallel machine has cannot be measured.
+def refuse_here(parameters: Iterable[str]) -> None:
+    """Parameters that only a described machine has mean nothing here.
 
     Raises
     ------
     UsageError
-        If one of `names` is such a benchmark, or one of the parameters is of such a machine.
+        If one of the parameters is of such a machine.
     """
     for name in parameters:
         if name in flit.TAKES:
             raise UsageError(f"{name} is of a described network of routers; name one with --on (torus8x8-flit)")
-    for name in names:
-        if name in BENCHMARKS and name not in primitives.GROUPS:
-            raise UsageError(
-                f"{name} is of data-parallel machines and nothing runs it here; name one with --on (cm200)"
-            )
 
 
 def priced(
@@ -130,38 +130,83 @@ def priced(
             raise UsageError(f"{names[0]} takes no {name}; on a described machine it takes {takes}")
     if names[0] != "pshift":
         return primitives.priced(machine, names, parameters.get("vp_ratio", ()))
-    return _shifts(machine, parameters)
+    return from_rows([_pshift(machine, call) for call in shift_calls(parameters)])
 
 
-def _shifts(machine: Machine, parameters: Mapping[str, Any]) -> pl.DataFrame:
-    precision = parameters.get("precision", "double")
+@dataclass(frozen=True)
+class ShiftCall:
+    """A call of the benchmark `pshift`: shifts in both directions along every axis of one array.
+
+    Attributes
+    ----------
+    axes, extent, distance, precision
+        As the benchmark's parameters have them.
+    """
+
+    axes: int
+    extent: int
+    distance: int
+    precision: str
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Of a node's array."""
+        return (self.extent,) * self.axes
+
+    @property
+    def dtype(self) -> str:
+        """Its elements, as numpy calls them."""
+        return f"f{_ELEMENTS[self.precision]}"
+
+    @property
+    def shifts(self) -> list[tuple[int, int]]:
+        """Axis and distance of each."""
+        return [(axis, sign * self.distance) for axis in range(self.axes) for sign in (1, -1)]
+
+    def columns(self) -> dict[str, object]:
+        """What tells its rows apart, and how many shifts it is."""
+        array = "x".join(map(str, self.shape))
+        return {
+            "axes": self.axes,
+            "extent": self.extent,
+            "shape": array,
+            "variant": array,
+            "distance": self.distance,
+            "precision": self.precision,
+            "shifts": len(self.shifts),
+        }
+
+
+def shift_calls(parameters: Mapping[str, Any]) -> list[ShiftCall]:
+    """The calls that `pshift` is asked for; those of tables 1 to 4 where it is not said.
+
+    Raises
+    ------
+    UsageError
+        For a precision that there is not.
+    """
+    precision = parameters.get("precision") or "double"
     if precision not in _ELEMENTS:
         raise UsageError(f"precision: '{precision}' is neither single nor double")
     counts = parameters.get("axes") or tuple(EXTENTS)
     own = {axes: ranges.numbers(EXTENTS.get(axes, "2:8"), "extent", "double", lowest=1) for axes in counts}
-    distance, element = parameters.get("distance", 1), _ELEMENTS[precision]
     extents = {axes: parameters.get("extent") or own[axes] for axes in counts}
-    return from_rows([_pshift(machine, axes, n, distance, element) for axes in counts for n in extents[axes]])
+    distance = int(parameters.get("distance") or 1)
+    return [ShiftCall(axes, n, distance, precision) for axes in counts for n in extents[axes]]
 
 
-def _pshift(machine: Machine, axes: int, extent: int, distance: int, element: int) -> dict[str, object]:
-    shifts = [(axis, sign * distance) for axis in range(axes) for sign in (1, -1)]
-    times = json.loads(_core.shift_times(machine, [extent] * axes, element, shifts))
+def _pshift(machine: Machine, call: ShiftCall) -> dict[str, object]:
+    times = json.loads(_core.shift_times(machine, list(call.shape), _ELEMENTS[call.precision], call.shifts))
     return {
+        **call.columns(),
         "source": "predicted",
         "machine": machine.name,
         "benchmark": "pshift",
-        "axes": axes,
-        "extent": extent,
-        "shape": "x".join([str(extent)] * axes),
-        "distance": distance,
         "cshift_cm_s": times["cshift"]["cm_s"],
         "pshift_cm_s": times["pshift"]["cm_s"],
         "cshift_elapsed_s": times["cshift"]["elapsed_s"],
         "pshift_elapsed_s": times["pshift"]["elapsed_s"],
-        "precision": "double" if element == _ELEMENTS["double"] else "single",
         "by_exchange": sum(reason is None for reason in times["fallbacks"]),
-        "shifts": len(shifts),
         "ranks": None,
         "hops": None,
         "bytes": None,

@@ -12,7 +12,7 @@ import polars as pl
 from weft import _core
 from weft._core import UsageError
 from weft.journal import Journal
-from weft.launch import environment, mpiexec, node, primitives
+from weft.launch import data_parallel, environment, mpiexec, node, primitives
 from weft.launch import protocol as measuring
 from weft.launch.protocol import Progress, Protocol, Row
 from weft.launch.request import Request, by_ranks
@@ -125,7 +125,7 @@ def conditions() -> dict[str, str | int]:
 
 def _launch(wanted: Sequence[Request]) -> Iterator[tuple[int, list[Row]]]:
     """One launch: a process for the node suite, and a job for each number of ranks."""
-    for program in (node.PROGRAM, primitives.PROGRAM):
+    for program in (node.PROGRAM, primitives.PROGRAM, data_parallel.SHIFTS_PROGRAM):
         alone = [index for index, request in enumerate(wanted) if request.node and _program(request) is program]
         if alone:
             for index, rows in mpiexec.Job([wanted[i] for i in alone], 1, program, alone=True):
@@ -139,7 +139,9 @@ def _launch(wanted: Sequence[Request]) -> Iterator[tuple[int, list[Row]]]:
 
 def _program(request: Request) -> tuple[str, ...]:
     """What measures a benchmark that sends no messages."""
-    return primitives.PROGRAM if request.benchmark in primitives.GROUPS else node.PROGRAM
+    if request.benchmark in primitives.GROUPS:
+        return primitives.PROGRAM
+    return data_parallel.SHIFTS_PROGRAM if request.benchmark in data_parallel.BENCHMARKS else node.PROGRAM
 
 
 def _as_rank(

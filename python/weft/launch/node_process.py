@@ -1,40 +1,21 @@
 """One launch of the node suite: `python -m weft.launch.node_process JOB`.
 
-JOB is JSON: `benchmarks`, `requests` (objects as `_core.run_node` reads them) and `variants`, one of each a request,
-and `rows`, the file that gets one line a request. What goes wrong is said as ranks say it. Imports the extension
-module, and numpy only where its BLAS is asked for.
+JOB is as `weft.launch.alone` says; a request is an object as `_core.run_node` reads it. Imports the extension module,
+and numpy only where its BLAS is asked for.
 """
 
 import json
 import sys
 
 from weft import _core
-from weft.launch.rank import fail, interrupted
+from weft.launch.alone import serve
 
 BLAS = "n1000_blas"
 
 
 def main(text: str) -> int:
     """Runs a job; 0 if all went well."""
-    _core.guard_process()
-    try:
-        job = json.loads(text)
-        for index, (benchmark, request) in enumerate(zip(job["benchmarks"], job["requests"], strict=True)):
-            rows = measured(benchmark, request, job["variants"][index])
-            with open(job["rows"], "a", encoding="utf-8") as file:
-                file.write(json.dumps({"request": index, "rows": rows}) + "\n")
-    except _core.WeftError as error:
-        return fail(type(error).__name__, str(error))
-    except OSError as error:
-        return fail(
-            "RunError",
-            f"the process that measures the node cannot write its rows: {error}; set TMPDIR to a folder with space",
-        )
-    except Exception as error:
-        return fail("RunError", f"the process that measures the node failed: {type(error).__name__}: {error}")
-    except KeyboardInterrupt:
-        return fail("RunError", interrupted())
-    return 0
+    return serve(text, measured, "the node")
 
 
 def measured(benchmark: str, request: dict[str, object], variants: list[str]) -> list[dict[str, object]]:

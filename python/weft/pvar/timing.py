@@ -1,10 +1,9 @@
 """The tests of Wu and Shu 1989 on this machine: one launch, `python -m weft.pvar.timing JOB`.
 
-JOB is JSON as for `weft.launch.node_process`: `benchmarks` (names of groups), `requests` (objects with
-`seconds_per_point`, `seed` and `vp_ratio`), `variants`, one of each a request, and `rows`, the file that gets one line
-a request. Every operation is timed twice. Real time is that of the program's call. The counterpart of CM time, the time
-in which the machine's parallel part works, is that of the same work on the arrays, without what stands before it: the
-front end is here Python, and issues an instruction too.
+JOB is as `weft.launch.alone` says; benchmarks are names of groups, and a request has `seconds_per_point`, `seed` and
+`vp_ratio`. Every operation is timed twice. Real time is that of the program's call. The counterpart of CM time, the
+time in which the machine's parallel part works, is that of the same work on the arrays, without what stands before it:
+the front end is here Python, and issues an instruction too.
 
 There is no number of processors here that a virtual processor could be shared by; a VP ratio of 1 has as many virtual
 processors as the paper's machine, so that its tables can be laid beside.
@@ -12,21 +11,18 @@ processors as the paper's machine, so that its tables can be laid beside.
 
 from __future__ import annotations
 
-import json
-import math
 import sys
-import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Any, Literal
 
 import numpy as np
 
-from weft import _core
 from weft.data_parallel import Operation
 from weft.data_parallel.costs import destinations
 from weft.launch import primitives
-from weft.launch.rank import fail, interrupted
+from weft.launch.alone import serve
+from weft.launch.stopwatch import SECONDS_PER_POINT, timed
 from weft.pvar import words
 from weft.pvar.elementwise import add, divide, multiply
 from weft.pvar.execution import Scan, Send
@@ -38,42 +34,18 @@ from weft.pvar.vpset import VPSet
 PROCESSORS = 8192
 """Virtual processors at a VP ratio of 1: the processors of the paper's machine (section 3)."""
 
-SECONDS_PER_ROW = 0.02
-"""Time for the repetitions of a row, s, where nobody says."""
-
-_BATCH = 20e-6
-"""What a sample takes at least, s: a clock reading is then a small part of it."""
-
-_MIN_SAMPLES = 5
-
-_LOOKS = 3
-"""Calls by the shortest of which the calls of a sample are chosen."""
-
 Pair = tuple[Callable[[], Any], Callable[[], Any]]
 """The program's call, and the work in it."""
 
 
 def main(text: str) -> int:
     """Runs a job; 0 if all went well."""
-    _core.guard_process()
-    try:
-        job = json.loads(text)
-        for index, (group, request) in enumerate(zip(job["benchmarks"], job["requests"], strict=True)):
-            rows = list(measured(group, request, job["variants"][index]))
-            with open(job["rows"], "a", encoding="utf-8") as file:
-                file.write(json.dumps({"request": index, "rows": rows}) + "\n")
-    except _core.WeftError as error:
-        return fail(type(error).__name__, str(error))
-    except Exception as error:
-        return fail("RunError", f"the process that measures primitives failed: {type(error).__name__}: {error}")
-    except KeyboardInterrupt:
-        return fail("RunError", interrupted())
-    return 0
+    return serve(text, measured, "primitives")
 
 
 def measured(group: str, request: dict[str, Any], variants: list[str]) -> Iterator[dict[str, object]]:
     """The rows of one group."""
-    seconds = float(request.get("seconds_per_point") or SECONDS_PER_ROW)
+    seconds = float(request.get("seconds_per_point") or SECONDS_PER_POINT)
     seed = int(request.get("seed", 1))
     for operation in primitives.operations(group, request.get("vp_ratio") or ()):
         described = primitives.described(group, operation)
@@ -94,27 +66,6 @@ def measured(group: str, request: dict[str, Any], variants: list[str]) -> Iterat
             "iterations": len(real),
             "share_above_3x": float(np.mean(np.array(real) > 3 * median)),
         }
-
-
-def timed(call: Callable[[], Any], seconds: float) -> list[float]:
-    """Seconds of a call, sample by sample; a sample is the mean of as many calls as a short time has."""
-    clock = time.perf_counter
-    call()
-    looks = []
-    # One look may be at a moment at which something else has the processor.
-    for _ in range(_LOOKS):
-        start = clock()
-        call()
-        looks.append(clock() - start)
-    repeats = range(max(1, math.ceil(_BATCH / max(min(looks), 1e-9))))
-    samples: list[float] = []
-    begin = clock()
-    while len(samples) < _MIN_SAMPLES or clock() - begin < seconds:
-        start = clock()
-        for _ in repeats:
-            call()
-        samples.append((clock() - start) / len(repeats))
-    return samples
 
 
 def prepared(o: Operation, seed: int = 1) -> Pair:

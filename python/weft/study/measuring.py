@@ -93,7 +93,7 @@ def measure(
             on, names, checked, seed=seed, trace=trace, progress=progress, notes=notes, force=force
         ))  # fmt: skip
     refuse_trace(trace)
-    data_parallel.refuse_here(names, checked)
+    data_parallel.refuse_here(checked)
     measurement = measure_requests(requests(names, checked), protocol or Protocol(), name=name, progress=progress)
     if measurement.failure is not None:
         raise measurement.failure

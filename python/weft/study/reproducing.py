@@ -16,9 +16,21 @@ from weft.catalogue import operation_time
 from weft.launch.request import every, unknown
 from weft.launch.simulate import simulate
 from weft.papers import PAPERS, Reproduction
+from weft.study import operations_here, shifts_here
 from weft.study.fghc_programs import FghcPrograms
-from weft.study.operations_here import OperationsHere
 from weft.study.simulated_exchanges import SimulatedExchanges
+
+HERE: dict[str, Callable[[pl.DataFrame], Any]] = {
+    "wu-shu-1989": operations_here.OperationsHere,
+    "george-1994": shifts_here.ShiftsHere,
+}
+"""What reads samples of this machine, for the papers that have columns for them."""
+
+MEASURED_NOW: dict[str, Callable[[], pl.DataFrame]] = {
+    "wu-shu-1989": operations_here.measured_now,
+    "george-1994": shifts_here.measured_now,
+}
+"""What measures them."""
 
 _log = logging.getLogger(__name__)
 
@@ -68,7 +80,7 @@ def reproduce(
     wanted = inspect.signature(of_paper).parameters
     if here is not None:
         check_column(paper)
-        handed["here"] = OperationsHere(here)
+        handed["here"] = HERE[paper](here)
     reproduced: Reproduction = of_paper(
         table, figure, **{name: what for name, what in handed.items() if name in wanted}
     )
@@ -85,8 +97,8 @@ def check_column(paper: str) -> None:
     """
     if paper not in PAPERS:
         raise UsageError(unknown("paper", paper, PAPERS, "weft reproduce --help"))
-    if "here" not in inspect.signature(PAPERS[paper].reproduce).parameters:
-        raise UsageError(f"{paper} has no column for what was measured here; wu-shu-1989 has")
+    if paper not in HERE:
+        raise UsageError(f"{paper} has no column for what was measured here; {' and '.join(HERE)} have")
 
 
 def _simulate(

@@ -141,11 +141,58 @@ def test_the_work_is_that_of_the_call(native, operator):
     assert np.array_equal(getattr(result, "data", result), work())
 
 
-def test_pshift_is_not_measured_here(native):
-    with pytest.raises(weft.UsageError, match="pshift is of data-parallel machines and nothing runs it here"):
-        weft.measure("pshift")
+def test_pshift_is_measured_here_with_the_same_points(native):
+    """The same arrays as on a described machine, so that both are points of one table; no CM time, which is a CM's."""
+    asked = {"axes": (1, 2), "extent": (3, 4), "distance": 2, "precision": "single"}
+    here = weft.measure("pshift", protocol=Protocol(launches=2, budget=0), seconds_per_point=1e-6, **asked)
+    there = weft.simulate("cm200", "pshift", **asked)
+    keys = ["benchmark", "axes", "extent", "shape", "variant", "distance", "precision", "shifts"]
+    assert here.select(keys).unique().sort("shape").equals(there.select(keys).sort("shape"))
+    assert here.height == 2 * there.height == 8
+    assert (here["cshift_elapsed_s"] > 0).all()
+    assert here["seconds"].equals(here["pshift_elapsed_s"].alias("seconds"))
+    assert "cshift_cm_s" not in here.columns
+
+
+def test_both_ways_of_a_measured_call_shift_alike(native):
+    import numpy as np
+
+    from weft.distributed import timing
+
+    call = data_parallel.ShiftCall(axes=3, extent=4, distance=3, precision="double")
+    for do, outs, x in timing.prepared(call, seed=1):
+        do()
+        for (axis, by), out in zip(call.shifts, outs, strict=True):
+            assert np.array_equal(out, np.roll(x, -by, axis))
+
+
+def test_what_pshift_cannot_be_asked_here(native):
+    with pytest.raises(weft.UsageError, match="precision"):
+        weft.measure("pshift", precision="half")
     with pytest.raises(weft.UsageError, match="echo takes no vp_ratio; processor and front-end"):
         weft.measure("echo", vp_ratio=2)
+
+
+def test_measured_shifts_are_shown_and_stand_beside_the_paper(native, tmp_path):
+    file = tmp_path / "here.csv"
+    words = ["measure", "pshift", "--axes", "3", "--extent", "2,4", "--launches", "1", "--budget", "0"]
+    result = CliRunner().invoke(app, [*words, "--seconds-per-point", "1e-6", "-o", str(file)])
+    assert result.exit_code == 3, result.output
+    lines = [line.split() for line in result.output.splitlines()]
+    assert next(line for line in lines if line[:1] == ["array"])[:5] == ["array", "by", "CSHIFT", "PSHIFT", "95%"]
+    assert [line[0] for line in lines if line and "±1" in line] == ["2x2x2", "4x4x4"]
+    weft.simulate("cm200", "pshift", axes=3).write_csv(tmp_path / "cm200.csv")
+    result = CliRunner().invoke(app, ["compare", str(file), str(tmp_path / "cm200.csv")])
+    assert result.exit_code == 0, result.output
+    assert "2x2x2" in result.output
+    reproduced = weft.study.reproducing.reproduce("george-1994", "3", here=weft.samples.read(file))
+    cells = reproduced.tables[0].cells.filter(pl.col("kind") == "measured")
+    assert cells["quantity"].to_list() == ["CSHIFT here"] * 2 + ["PSHIFT here"] * 2
+    assert cells["length"].to_list() == [2, 4, 2, 4]
+    assert cells["error"].null_count() == 4
+    other = weft.simulate("cm200", "pshift", axes=3)
+    with pytest.raises(weft.UsageError, match="no measured shifts of george-1994; make one with weft measure pshift"):
+        weft.study.reproducing.reproduce("george-1994", "3", here=other)
 
 
 def test_measured_primitives_are_shown_and_compared(native, tmp_path):

@@ -194,11 +194,6 @@ def test_what_cannot_be_meant_is_said(native, machine, benchmark, given, message
         weft.simulate(machine, benchmark, **given)
 
 
-def test_nothing_of_it_runs_here(native):
-    with pytest.raises(weft.UsageError, match="pshift is of data-parallel machines.*cm200"):
-        weft.measure("pshift")
-
-
 def test_the_cm2_is_slower_by_its_clock(native):
     ours = {name: weft.simulate(name, "pshift", axes=2, extent=32)["pshift_cm_s"][0] for name in ("cm200", "cm2-8k")}
     assert ours["cm2-8k"] / ours["cm200"] == pytest.approx(10 / 6.7, rel=0.01)

@@ -12,7 +12,7 @@ from collections.abc import Collection
 from weft.papers.george1994.figures import FIGURES, figure
 from weft.papers.george1994.published import CITATION, LENGTHS, MACHINE, NAME, text_figures, timings
 from weft.papers.george1994.summary import summary
-from weft.papers.george1994.tables import TABLES, Ours, table_of
+from weft.papers.george1994.tables import TABLES, Here, Ours, table_of
 from weft.papers.reproduction import Describe, OperationTime, Reproduction, Simulate, chosen
 
 __all__ = ["CITATION", "FIGURES", "LENGTHS", "MACHINE", "NAME", "TABLES", "reproduce", "text_figures", "timings"]
@@ -26,6 +26,7 @@ def reproduce(
     operation_time: OperationTime | None = None,
     describe: Describe | None = None,
     benchmarks: Collection[str] = (),
+    here: Here | None = None,
 ) -> Reproduction:
     """Price the paper's calls on the described CM-200 and put the times beside the published ones.
 
@@ -39,6 +40,8 @@ def reproduce(
         Where facts of machine files come from; without it the text's table lacks inputs.
     operation_time, benchmarks
         Not needed here.
+    here
+        What the calls take on this machine, for columns of their own in tables 1 to 4.
 
     Raises
     ------
@@ -48,7 +51,7 @@ def reproduce(
     ours = Ours(simulate)
     wanted = chosen(NAME, "table", table, TABLES, figure)
     drawn = chosen(NAME, "figure", figure, FIGURES, table, "figures 1 to 7 are drawings and listings")
-    reproduced = [table_of(number, ours, describe) for number in wanted]
+    reproduced = [table_of(number, ours, describe, here) for number in wanted]
     reproduced += [_figure(number, ours) for number in drawn]
     overview, title = summary(reproduced)
     return Reproduction(NAME, CITATION, tuple(reproduced), overview, title)

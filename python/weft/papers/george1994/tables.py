@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Mapping
+from typing import Protocol
 
 import polars as pl
 
 from weft.papers.george1994 import fitting
 from weft.papers.george1994.published import BLIND_RANKS, LENGTHS, MACHINE, QUANTITIES, blind, text_figures, timings
-from weft.papers.reproduction import BLIND, FITTED, INPUT, Describe, ReproducedTable, Simulate, with_error
+from weft.papers.reproduction import BLIND, FITTED, INPUT, MEASURED, Describe, ReproducedTable, Simulate, with_error
 
 TABLES = ("1", "2", "3", "4", "text")
 """What is reproduced; the number of a table is the rank of its arrays."""
@@ -44,8 +45,21 @@ class Ours:
 _TIMES = ("cshift_elapsed", "pshift_elapsed", "cshift_cm", "pshift_cm")
 
 
-def table_of(number: str, ours: Ours, describe: Describe | None = None) -> ReproducedTable:
-    """One of `TABLES`."""
+class Here(Protocol):
+    """What the paper's calls take on this machine."""
+
+    def seconds(self, rank: int, length: int, call: str) -> float | None:
+        """The time of a call, `CSHIFT` or `PSHIFT`, of an array of a rank; None where it was not measured."""
+
+
+_HERE = (
+    "Here: measured on this machine, one process, arrays of a node's size. PSHIFT is the bound call of a plan "
+    "(weft.arrays.polyshift), CSHIFT a call of weft.arrays.cshift for each shift; nothing is compared with them."
+)
+
+
+def table_of(number: str, ours: Ours, describe: Describe | None = None, here: Here | None = None) -> ReproducedTable:
+    """One of `TABLES`; with what was measured here, where that is given."""
     if number == "text":
         return _text(ours, describe)
     rank = int(number)
@@ -63,7 +77,28 @@ def table_of(number: str, ours: Ours, describe: Describe | None = None) -> Repro
     cells = with_error(cells, FITTED)
     if rank in BLIND_RANKS:
         cells = pl.concat([cells, _blind(rank, cells)])
-    return ReproducedTable(number, f"{title}, REAL*8, ms", ("subgrid",), ("quantity",), cells, _notes(rank))
+    notes = _notes(rank)
+    if here is not None:
+        cells, notes = pl.concat([cells, _measured(rank, cells, here)]), (*notes, _HERE)
+    return ReproducedTable(number, f"{title}, REAL*8, ms", ("subgrid",), ("quantity",), cells, notes)
+
+
+def _measured(rank: int, cells: pl.DataFrame, here: Here) -> pl.DataFrame:
+    """A cell for each call that was measured here."""
+    parts = []
+    for call in ("CSHIFT", "PSHIFT"):
+        of_call = cells.filter(pl.col("quantity") == f"{call} elapsed")
+        seconds = [here.seconds(rank, length, call) for length in of_call["length"]]
+        parts.append(
+            of_call.with_columns(
+                pl.Series("ours", [None if one is None else one * _MS for one in seconds], pl.Float64()),
+                pl.lit(None, pl.Float64()).alias("published"),
+                pl.lit(None, pl.Float64()).alias("error"),
+                pl.lit(f"{call} here").alias("quantity"),
+                pl.lit(MEASURED).alias("kind"),
+            )
+        )
+    return pl.concat(parts).filter(pl.col("ours").is_not_null()).select(cells.columns)
 
 
 def _blind(rank: int, cells: pl.DataFrame) -> pl.DataFrame:
