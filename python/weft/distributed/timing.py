@@ -25,7 +25,7 @@ def measured(benchmark: str, request: dict[str, Any], variants: list[str]) -> It
     for call in data_parallel.shift_calls(request):
         if variants and call.columns()["variant"] not in variants:
             continue
-        cshifts, pshifts = (timed(way.do, seconds / 2) for way in prepared(call, int(request.get("seed", 1))))
+        cshifts, pshifts = (timed(one.do, seconds / 2) for one in prepared(call, int(request.get("seed", 1))))
         median = float(np.median(pshifts))
         yield {
             **call.columns(),
@@ -41,8 +41,8 @@ def measured(benchmark: str, request: dict[str, Any], variants: list[str]) -> It
         }
 
 
-class Way(NamedTuple):
-    """One way of doing all shifts of a call."""
+class Timed(NamedTuple):
+    """All shifts of a call, by themselves or planned."""
 
     do: Callable[[], Any]
     outs: list[Any]
@@ -51,7 +51,7 @@ class Way(NamedTuple):
     """What is shifted."""
 
 
-def prepared(call: data_parallel.ShiftCall, seed: int) -> tuple[Way, Way]:
+def prepared(call: data_parallel.ShiftCall, seed: int) -> tuple[Timed, Timed]:
     """The shifts one by one, and planned."""
     x = np.random.default_rng(seed).standard_normal(call.shape).astype(call.dtype)
     single, planned = ([np.empty_like(x) for _ in call.shifts] for _ in range(2))
@@ -61,7 +61,7 @@ def prepared(call: data_parallel.ShiftCall, seed: int) -> tuple[Way, Way]:
         for (axis, by), out in zip(call.shifts, single, strict=True):
             cshift(x, by, axis, out)
 
-    return Way(one_by_one, single, x), Way(plan.bind(x, out=planned), planned, x)
+    return Timed(one_by_one, single, x), Timed(plan.bind(x, out=planned), planned, x)
 
 
 def main(text: str) -> int:

@@ -185,14 +185,14 @@ def test_measured_shifts_are_shown_and_stand_beside_the_paper(native, tmp_path):
     result = CliRunner().invoke(app, ["compare", str(file), str(tmp_path / "cm200.csv")])
     assert result.exit_code == 0, result.output
     assert "2x2x2" in result.output
-    reproduced = weft.study.reproducing.reproduce("george-1994", "3", here=weft.samples.read(file))
+    reproduced = weft.reproduce("george-1994", "3", here=weft.samples.read(file))
     cells = reproduced.tables[0].cells.filter(pl.col("kind") == "measured")
     assert cells["quantity"].to_list() == ["CSHIFT here"] * 2 + ["PSHIFT here"] * 2
     assert cells["length"].to_list() == [2, 4, 2, 4]
     assert cells["error"].null_count() == 4
     other = weft.simulate("cm200", "pshift", axes=3)
     with pytest.raises(weft.UsageError, match="no measured shifts of george-1994; make one with weft measure pshift"):
-        weft.study.reproducing.reproduce("george-1994", "3", here=other)
+        weft.reproduce("george-1994", "3", here=other)
 
 
 def test_measured_primitives_are_shown_and_compared(native, tmp_path):
