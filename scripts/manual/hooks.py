@@ -19,6 +19,7 @@ from scripts.manual import (
     cli,
     fghc,
     figures,
+    grids,
     machine_file,
     papers,
     python_api,
@@ -52,6 +53,7 @@ FOLDERS: dict[str, Callable[[], Mapping[str, str | bytes]]] = {
     "papers": papers.pages,
     "records": records.pages,
     screenshots.FOLDER: screenshots.pages,
+    grids.FOLDER: grids.pages,
 }
 """Folders of generated pages and pictures."""
 
