@@ -122,7 +122,7 @@ impl Function {
         let declared = self.parameters.iter().map(|(name, kind)| format!("{name}: {}", c_type(kind, large)));
         let declared = declared.collect::<Vec<_>>().join(", ");
         let result = &self.result;
-        writeln!(out, "#[unsafe(no_mangle)]\npub unsafe extern \"C\" fn {symbol}({declared}) -> {result} {{").unwrap();
+        writeln!(out, "pub unsafe extern \"C\" fn {symbol}({declared}) -> {result} {{").unwrap();
         let passed = self.parameters.iter().map(|(name, kind)| argument(name, kind, large));
         let passed = passed.collect::<Vec<_>>().join(", ");
         let function = self.function();
@@ -154,10 +154,25 @@ impl Function {
             writeln!(out, "    api::{function}({passed})").unwrap();
         }
         writeln!(out, "}}").unwrap();
+    }
+
+    /// The two names of a function. Neither calls the other: a tool that puts itself before `MPI_Send` calls `PMPI_Send`,
+    /// which must not come back to it.
+    fn export(&self, out: &mut String, large: bool) {
+        let symbol = format!("MPI_{}{}", self.name, if large { "_c" } else { "" });
+        let declared = self.parameters.iter().map(|(name, kind)| format!("{name}: {}", c_type(kind, large)));
+        let declared = declared.collect::<Vec<_>>().join(", ");
         let names = self.parameters.iter().map(|(name, _)| name.clone()).collect::<Vec<_>>().join(", ");
-        writeln!(out, "#[unsafe(no_mangle)]\npub unsafe extern \"C\" fn P{symbol}({declared}) -> {result} {{").unwrap();
-        writeln!(out, "    // SAFETY: the caller keeps to what the function of MPI asks for.").unwrap();
-        writeln!(out, "    unsafe {{ {symbol}({names}) }}\n}}").unwrap();
+        for prefix in ["", "P"] {
+            writeln!(
+                out,
+                "#[unsafe(no_mangle)]\npub unsafe extern \"C\" fn {prefix}{symbol}({declared}) -> {} {{\n    \
+                 // SAFETY: the caller keeps to what the function of MPI asks for.\n    \
+                 unsafe {{ shells::{symbol}({names}) }}\n}}",
+                self.result
+            )
+            .unwrap();
+        }
     }
 }
 
@@ -198,24 +213,23 @@ fn main() {
         }
     }
     let table = fs::read_to_string("src/functions.txt").expect("the table of functions");
-    let mut out = String::new();
+    let (mut out, mut exports) = (String::new(), String::new());
     let mut supported = String::from("pub const FUNCTIONS: &[(&str, bool)] = &[\n");
     for row in table.lines().filter(|row| !row.is_empty() && !row.starts_with('#')) {
         let function = Function::parse(row);
         let is_implemented = function.is_conversion()
             || function.collective(&plans).is_some()
             || implemented.contains(&function.function());
-        function.write(&mut out, &plans, is_implemented, false);
-        if function.large {
-            function.write(&mut out, &plans, is_implemented, true);
+        for large in [false, true].into_iter().filter(|large| !large || function.large) {
+            function.write(&mut out, &plans, is_implemented, large);
+            function.export(&mut exports, large);
         }
         writeln!(supported, "    (\"MPI_{}\", {is_implemented}),", function.name).unwrap();
     }
     supported.push_str("];\n");
     let folder = env::var("OUT_DIR").expect("cargo names a folder");
     fs::write(Path::new(&folder).join("shells.rs"), out).expect("a writable folder");
+    fs::write(Path::new(&folder).join("exports.rs"), exports).expect("a writable folder");
     fs::write(Path::new(&folder).join("supported.rs"), supported).expect("a writable folder");
     println!("cargo::rustc-cdylib-link-arg=-Wl,-soname,libmpi.so.12");
-    // A tool that puts itself before MPI_Send calls PMPI_Send, which must not come back to it.
-    println!("cargo::rustc-cdylib-link-arg=-Wl,-Bsymbolic-functions");
 }

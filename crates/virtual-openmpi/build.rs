@@ -53,8 +53,7 @@ impl Function {
     fn write(&self, out: &mut String) {
         let name = &self.name;
         let (declared, result) = (self.declared(), outer_result(&self.result));
-        writeln!(out, "#[unsafe(no_mangle)]\npub unsafe extern \"C\" fn MPI_{name}({declared}) -> {result} {{")
-            .unwrap();
+        writeln!(out, "pub unsafe extern \"C\" fn MPI_{name}({declared}) -> {result} {{").unwrap();
         let types = self.parameters.iter().map(|(_, kind)| inner(kind)).collect::<Vec<_>>().join(", ");
         writeln!(out, "    static FUNCTION: Function = Function::new(c\"MPI_{name}\");").unwrap();
         writeln!(out, "    // SAFETY: the function has these parameters; the program keeps to what MPI asks for.")
@@ -78,7 +77,6 @@ impl Function {
             _ => "result".to_owned(),
         };
         writeln!(out, "        {value}\n    }}\n}}").unwrap();
-        self.write_second_name(out);
     }
 
     fn declared(&self) -> String {
@@ -86,14 +84,20 @@ impl Function {
         declared.collect::<Vec<_>>().join(", ")
     }
 
-    /// The second name of a function, which tools call that put themselves before the first.
-    fn write_second_name(&self, out: &mut String) {
+    /// The two names of a function, whose translation is in `module`. Neither calls the other: a tool that puts itself
+    /// before `MPI_Send` calls `PMPI_Send`, which must not come back to it.
+    fn export(&self, out: &mut String, module: &str) {
         let (name, declared, result) = (&self.name, self.declared(), outer_result(&self.result));
         let names = self.parameters.iter().map(|(name, _)| name.clone()).collect::<Vec<_>>().join(", ");
-        writeln!(out, "#[unsafe(no_mangle)]\npub unsafe extern \"C\" fn PMPI_{name}({declared}) -> {result} {{")
+        for prefix in ["", "P"] {
+            writeln!(
+                out,
+                "#[unsafe(no_mangle)]\npub unsafe extern \"C\" fn {prefix}MPI_{name}({declared}) -> {result} {{\n    \
+                 // SAFETY: the caller keeps to what the function of MPI asks for.\n    \
+                 unsafe {{ {module}::MPI_{name}({names}) }}\n}}"
+            )
             .unwrap();
-        writeln!(out, "    // SAFETY: the caller keeps to what the function of MPI asks for.").unwrap();
-        writeln!(out, "    unsafe {{ MPI_{name}({names}) }}\n}}").unwrap();
+        }
     }
 
     /// Whether a handle becomes a number of Fortran.
@@ -258,21 +262,25 @@ fn main() {
     }
     let special = special();
     let table = fs::read_to_string(TABLE).expect("the table of functions");
-    let mut out = String::new();
+    let (mut out, mut exports) = (String::new(), String::new());
     for row in table.lines().filter(|row| !row.is_empty() && !row.starts_with('#')) {
         let function = Function::parse(row);
         // Functions on attributes have other names in this interface, and it has none of wide counts.
         if function.name.contains("_FN") || function.name.ends_with("_c") {
             continue;
         }
-        if special.contains(&function.name) { function.write_second_name(&mut out) } else { function.write(&mut out) }
+        if special.contains(&function.name) {
+            function.export(&mut exports, "by_hand");
+        } else {
+            function.write(&mut out);
+            function.export(&mut exports, "functions");
+        }
     }
     let mut objects = String::new();
     write_objects(&mut objects);
     let folder = env::var("OUT_DIR").expect("cargo names a folder");
     fs::write(Path::new(&folder).join("functions.rs"), out).expect("a writable folder");
+    fs::write(Path::new(&folder).join("exports.rs"), exports).expect("a writable folder");
     fs::write(Path::new(&folder).join("objects.rs"), objects).expect("a writable folder");
     println!("cargo::rustc-cdylib-link-arg=-Wl,-soname,libmpi.so.40");
-    // A tool that puts itself before MPI_Send calls PMPI_Send, which must not come back to it.
-    println!("cargo::rustc-cdylib-link-arg=-Wl,-Bsymbolic-functions");
 }

@@ -4,17 +4,30 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
 from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.exceptions import PluginError
 from mkdocs.structure.files import File, Files
+from mkdocs.structure.pages import Page
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
-from scripts.manual import cli, fghc, figures, machine_file, papers, python_api, records, samples, schedule_file
+from scripts.manual import (
+    cli,
+    fghc,
+    figures,
+    grids,
+    machine_file,
+    papers,
+    python_api,
+    records,
+    samples,
+    schedule_file,
+    screenshots,
+)  # fmt: skip
 from scripts.manual.markdown import spaced
 
 PAGES: dict[str, Callable[[], str]] = {
@@ -35,10 +48,12 @@ _LOADED = re.compile(r"<(?:script|img|iframe|source)\b[^>]*\bsrc=[\"']?(?:https?
 PYTHON = "reference/python"
 """The folder of the pages of Python packages."""
 
-FOLDERS: dict[str, Callable[[], dict[str, str]]] = {
+FOLDERS: dict[str, Callable[[], Mapping[str, str | bytes]]] = {
     PYTHON: python_api.pages,
     "papers": papers.pages,
     "records": records.pages,
+    screenshots.FOLDER: screenshots.pages,
+    grids.FOLDER: grids.pages,
 }
 """Folders of generated pages and pictures."""
 
@@ -61,22 +76,33 @@ def on_files(files: Files, config: MkDocsConfig, **_: Any) -> Files:
     return files
 
 
-def on_page_markdown(markdown: str, **_: Any) -> str:
-    """Fill in the figures that sentences name, and make lists of what is written as lists.
+def on_page_markdown(markdown: str, page: Page, **_: Any) -> str:
+    """Fill in the figures that sentences name and the screenshots, and make lists of what is written as lists.
 
     Raises
     ------
     PluginError
-        For a figure that there is not.
+        For a figure or a screenshot that there is not.
     """
     try:
-        return spaced(figures.filled(markdown))
-    except figures.FigureError as error:
+        return spaced(screenshots.placed(figures.filled(markdown), page.file.src_uri))
+    except (figures.FigureError, screenshots.ScreenshotError) as error:
         raise PluginError(str(error)) from error
 
 
 _SHIM = re.compile(r'<script src="https://unpkg.com/iframe-worker/shim"></script>')
 """What the theme loads for searching pages that are opened from the disk; `docs/offline-search.js` does the same."""
+
+
+_NAMELESS = {'role="dialog"': "Search", 'id="__search"': "Search", 'id="__drawer"': "Navigation"}
+"""Parts of the theme that have no name of their own, by what tells them from others."""
+
+
+def named(page: str) -> str:
+    """A page whose parts all have names, for people who hear it."""
+    for part, name in _NAMELESS.items():
+        page = page.replace(part, f'{part} aria-label="{name}"')
+    return page
 
 
 def on_post_build(config: MkDocsConfig, **_: Any) -> None:
@@ -91,6 +117,7 @@ def on_post_build(config: MkDocsConfig, **_: Any) -> None:
     for path in sorted(site.rglob("*")):
         if path.suffix == ".html":
             up = "../" * (len(path.relative_to(site).parts) - 1)
-            path.write_text(_SHIM.sub(f'<script src="{up}offline-search.js"></script>', path.read_text()))
+            text = _SHIM.sub(f'<script src="{up}offline-search.js"></script>', path.read_text())
+            path.write_text(named(text))
         if path.suffix in {".html", ".css"} and (found := _LOADED.search(path.read_text(errors="replace"))):
             raise PluginError(f"{path}: pages must not load anything from the network, found {found.group()}")

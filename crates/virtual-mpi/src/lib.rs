@@ -35,7 +35,7 @@ mod table;
 mod target;
 mod window;
 
-/// The C functions of MPI.
+/// What the C functions of MPI do.
 #[allow(
     non_snake_case,
     clippy::missing_safety_doc,
@@ -52,6 +52,15 @@ mod shells {
     use crate::shell;
     use std::ffi::{c_char, c_int, c_void};
     include!(concat!(env!("OUT_DIR"), "/shells.rs"));
+}
+
+/// The C functions of MPI as programs see them: each under its name, and under that of the profiling interface.
+#[allow(non_snake_case, clippy::missing_safety_doc, clippy::too_many_arguments)]
+mod exports {
+    use crate::abi::*;
+    use crate::shells;
+    use std::ffi::{c_char, c_int, c_void};
+    include!(concat!(env!("OUT_DIR"), "/exports.rs"));
 }
 
 include!(concat!(env!("OUT_DIR"), "/supported.rs"));

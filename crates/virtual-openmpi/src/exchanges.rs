@@ -67,7 +67,6 @@ impl Typed {
     }
 }
 
-#[unsafe(no_mangle)]
 pub unsafe extern "C" fn MPI_Alltoallw(
     sendbuf: *const c_void,
     sendcounts: *const c_int,
@@ -111,7 +110,6 @@ pub unsafe extern "C" fn MPI_Alltoallw(
     }
 }
 
-#[unsafe(no_mangle)]
 pub unsafe extern "C" fn MPI_Ialltoallw(
     sendbuf: *const c_void,
     sendcounts: *const c_int,
@@ -160,7 +158,6 @@ pub unsafe extern "C" fn MPI_Ialltoallw(
     }
 }
 
-#[unsafe(no_mangle)]
 pub unsafe extern "C" fn MPI_Alltoallw_init(
     sendbuf: *const c_void,
     sendcounts: *const c_int,
@@ -212,7 +209,6 @@ pub unsafe extern "C" fn MPI_Alltoallw_init(
     }
 }
 
-#[unsafe(no_mangle)]
 pub unsafe extern "C" fn MPI_Neighbor_alltoallw(
     sendbuf: *const c_void,
     sendcounts: *const c_int,
@@ -256,7 +252,6 @@ pub unsafe extern "C" fn MPI_Neighbor_alltoallw(
     }
 }
 
-#[unsafe(no_mangle)]
 pub unsafe extern "C" fn MPI_Ineighbor_alltoallw(
     sendbuf: *const c_void,
     sendcounts: *const c_int,
@@ -305,7 +300,6 @@ pub unsafe extern "C" fn MPI_Ineighbor_alltoallw(
     }
 }
 
-#[unsafe(no_mangle)]
 pub unsafe extern "C" fn MPI_Neighbor_alltoallw_init(
     sendbuf: *const c_void,
     sendcounts: *const c_int,

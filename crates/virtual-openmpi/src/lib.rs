@@ -11,7 +11,7 @@ mod objects;
 mod special;
 mod translation;
 
-/// The functions of MPI.
+/// The functions of MPI whose parameters are translated one by one.
 #[allow(
     non_snake_case,
     clippy::missing_safety_doc,
@@ -21,9 +21,22 @@ mod translation;
     clippy::missing_transmute_annotations
 )]
 mod functions {
-    use crate::exchanges::*;
-    use crate::special::*;
     use crate::translation::*;
     use std::ffi::{c_char, c_int, c_void};
     include!(concat!(env!("OUT_DIR"), "/functions.rs"));
+}
+
+/// The functions of MPI whose translation is not that of their parameters one by one.
+mod by_hand {
+    pub use crate::exchanges::*;
+    pub use crate::special::*;
+}
+
+/// The functions of MPI as programs see them: each under its name, and under that of the profiling interface.
+#[allow(non_snake_case, clippy::missing_safety_doc, clippy::too_many_arguments)]
+mod exports {
+    use crate::translation::*;
+    use crate::{by_hand, functions};
+    use std::ffi::{c_char, c_int, c_void};
+    include!(concat!(env!("OUT_DIR"), "/exports.rs"));
 }

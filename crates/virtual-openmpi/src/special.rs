@@ -18,7 +18,6 @@ fn no_slot(what: &str) -> c_int {
     NO_SLOT
 }
 
-#[unsafe(no_mangle)]
 pub unsafe extern "C" fn MPI_Op_create(function: *const c_void, commute: c_int, op: *mut Handle) -> c_int {
     static FUNCTION: Function = Function::new(c"MPI_Op_create");
     let Some(slot) = callbacks::OPERATIONS.slot(function) else { return no_slot("operations") };
@@ -45,34 +44,29 @@ unsafe fn create_handler(create: &Function, function: *const c_void, errhandler:
     }
 }
 
-#[unsafe(no_mangle)]
 pub unsafe extern "C" fn MPI_Comm_create_errhandler(function: *const c_void, errhandler: *mut Handle) -> c_int {
     static FUNCTION: Function = Function::new(c"MPI_Comm_create_errhandler");
     // SAFETY: the program hands in where the handle belongs.
     unsafe { create_handler(&FUNCTION, function, errhandler) }
 }
 
-#[unsafe(no_mangle)]
 pub unsafe extern "C" fn MPI_Errhandler_create(function: *const c_void, errhandler: *mut Handle) -> c_int {
     // SAFETY: as of the function that has taken its place.
     unsafe { MPI_Comm_create_errhandler(function, errhandler) }
 }
 
-#[unsafe(no_mangle)]
 pub unsafe extern "C" fn MPI_Win_create_errhandler(function: *const c_void, errhandler: *mut Handle) -> c_int {
     static FUNCTION: Function = Function::new(c"MPI_Win_create_errhandler");
     // SAFETY: the program hands in where the handle belongs.
     unsafe { create_handler(&FUNCTION, function, errhandler) }
 }
 
-#[unsafe(no_mangle)]
 pub unsafe extern "C" fn MPI_File_create_errhandler(function: *const c_void, errhandler: *mut Handle) -> c_int {
     static FUNCTION: Function = Function::new(c"MPI_File_create_errhandler");
     // SAFETY: the program hands in where the handle belongs.
     unsafe { create_handler(&FUNCTION, function, errhandler) }
 }
 
-#[unsafe(no_mangle)]
 pub unsafe extern "C" fn MPI_Session_create_errhandler(function: *const c_void, errhandler: *mut Handle) -> c_int {
     static FUNCTION: Function = Function::new(c"MPI_Session_create_errhandler");
     // SAFETY: the program hands in where the handle belongs.
@@ -103,7 +97,6 @@ unsafe fn create_keyval(
     }
 }
 
-#[unsafe(no_mangle)]
 pub unsafe extern "C" fn MPI_Comm_create_keyval(
     copy: *const c_void,
     delete: *const c_void,
@@ -115,7 +108,6 @@ pub unsafe extern "C" fn MPI_Comm_create_keyval(
     unsafe { create_keyval(&FUNCTION, copy, delete, keyval, extra_state) }
 }
 
-#[unsafe(no_mangle)]
 pub unsafe extern "C" fn MPI_Keyval_create(
     copy: *const c_void,
     delete: *const c_void,
@@ -126,7 +118,6 @@ pub unsafe extern "C" fn MPI_Keyval_create(
     unsafe { MPI_Comm_create_keyval(copy, delete, keyval, extra_state) }
 }
 
-#[unsafe(no_mangle)]
 pub unsafe extern "C" fn MPI_Type_create_keyval(
     copy: *const c_void,
     delete: *const c_void,
@@ -138,7 +129,6 @@ pub unsafe extern "C" fn MPI_Type_create_keyval(
     unsafe { create_keyval(&FUNCTION, copy, delete, keyval, extra_state) }
 }
 
-#[unsafe(no_mangle)]
 pub unsafe extern "C" fn MPI_Win_create_keyval(
     copy: *const c_void,
     delete: *const c_void,
@@ -222,7 +212,6 @@ attribute_functions! {
     OMPI_C_MPI_WIN_NULL_COPY_FN OMPI_C_MPI_WIN_DUP_FN OMPI_C_MPI_WIN_NULL_DELETE_FN;
 }
 
-#[unsafe(no_mangle)]
 pub unsafe extern "C" fn MPI_Grequest_start(
     query: *const c_void,
     free: *const c_void,
@@ -276,7 +265,6 @@ const ERROR: (usize, usize) = (512, 256);
 const NAME: (usize, usize) = (128, 64);
 const KEY: (usize, usize) = (256, 36);
 
-#[unsafe(no_mangle)]
 pub unsafe extern "C" fn MPI_Error_string(errorcode: c_int, string: *mut c_char, resultlen: *mut c_int) -> c_int {
     static FUNCTION: Function = Function::new(c"MPI_Error_string");
     // SAFETY: the function has these parameters, and the program space for the string.
@@ -295,28 +283,24 @@ unsafe fn name_of(function: &Function, object: c_int, name: *mut c_char, resultl
     }
 }
 
-#[unsafe(no_mangle)]
 pub unsafe extern "C" fn MPI_Comm_get_name(comm: Handle, name: *mut c_char, resultlen: *mut c_int) -> c_int {
     static FUNCTION: Function = Function::new(c"MPI_Comm_get_name");
     // SAFETY: the program keeps to what MPI asks for.
     unsafe { name_of(&FUNCTION, comm_in(comm), name, resultlen) }
 }
 
-#[unsafe(no_mangle)]
 pub unsafe extern "C" fn MPI_Type_get_name(datatype: Handle, name: *mut c_char, resultlen: *mut c_int) -> c_int {
     static FUNCTION: Function = Function::new(c"MPI_Type_get_name");
     // SAFETY: the program keeps to what MPI asks for.
     unsafe { name_of(&FUNCTION, datatype_in(datatype), name, resultlen) }
 }
 
-#[unsafe(no_mangle)]
 pub unsafe extern "C" fn MPI_Win_get_name(win: Handle, name: *mut c_char, resultlen: *mut c_int) -> c_int {
     static FUNCTION: Function = Function::new(c"MPI_Win_get_name");
     // SAFETY: the program keeps to what MPI asks for.
     unsafe { name_of(&FUNCTION, win_in(win), name, resultlen) }
 }
 
-#[unsafe(no_mangle)]
 pub unsafe extern "C" fn MPI_Info_get_nthkey(info: Handle, n: c_int, key: *mut c_char) -> c_int {
     static FUNCTION: Function = Function::new(c"MPI_Info_get_nthkey");
     // SAFETY: the function has these parameters, and the program space for the key.

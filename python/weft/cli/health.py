@@ -213,7 +213,7 @@ def _write(table: pl.DataFrame, output: Path | None) -> None:
 
     if output is not None:
         deliver(samples.content(table, output), output)
-        outputs.note(f"{len(table)} samples: {output}")
+        outputs.wrote(f"{len(table)} samples: {output}")
 
 
 def _watch(diagnosis: Diagnosis, name: str, history: Path, threshold: float) -> None:
@@ -228,7 +228,7 @@ def _watch(diagnosis: Diagnosis, name: str, history: Path, threshold: float) -> 
         outputs.note(f"[bold yellow]changed[/]: {change}")
     checks = watch.checks(whole)
     if checks < watch.MIN_CHECKS:
-        outputs.note(f"{checks} checks in {history}; changes are told from {watch.MIN_CHECKS} on")
+        outputs.wrote(f"{checks} checks in {history}; changes are told from {watch.MIN_CHECKS} on")
 
 
 def _deliver(diagnosis: Diagnosis, name: str, html: Path | None, shown: Format) -> None:
@@ -238,7 +238,7 @@ def _deliver(diagnosis: Diagnosis, name: str, html: Path | None, shown: Format) 
 
     if html is not None:
         deliver(tables.to_html(diagnosis, name).encode(), html)
-        outputs.note(f"heat maps: {html}")
+        outputs.wrote(f"heat maps: {html}")
     match shown:
         case Format.JSON:
             typer.echo(tables.to_json(diagnosis, name))

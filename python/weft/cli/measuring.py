@@ -146,7 +146,7 @@ def _simulated(
     for note in notes:
         outputs.note(note)
     if trace is not None and not speaking.is_quiet():
-        outputs.note(f"timeline: {trace} (open it at ui.perfetto.dev or chrome://tracing)")
+        outputs.wrote(f"timeline: {trace} (open it at ui.perfetto.dev or chrome://tracing)")
 
 
 def _exchanges_here(
@@ -231,7 +231,7 @@ def _deliver(table: pl.DataFrame, output: Path | None, shown: Format) -> None:
     if output is not None:
         try:
             deliver(samples.content(table, output), output)
-            outputs.note(f"{len(table)} samples: {output}")
+            outputs.wrote(f"{len(table)} samples: {output}")
         except NotWrittenError as error:
             lost = error
     if shown is not Format.TABLE:

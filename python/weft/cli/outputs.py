@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from weft.cli import errors
+from weft.cli import errors, speaking
 
 if TYPE_CHECKING:
     import polars as pl
@@ -144,6 +144,12 @@ def show_plainly(rows: pl.DataFrame, shown: Format) -> bool:
         return False
     typer.echo(rows.write_csv() if shown is Format.CSV else f"{rows.write_json()}\n", nl=False)
     return True
+
+
+def wrote(text: str) -> None:
+    """A line on standard error that says which file has what; not under `--quiet`, whose caller named the file."""
+    if not speaking.is_quiet():
+        note(text)
 
 
 def note(text: str) -> None:

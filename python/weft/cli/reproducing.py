@@ -95,7 +95,7 @@ def reproduce(
         _write_cells(reproduced, output)
     if html is not None:
         written = paper_pages.write(reproduced, html)
-        outputs.note(f"{len(written)} page{'s' if len(written) > 1 else ''}: {written[0]}")
+        outputs.wrote(f"{len(written)} page{'s' if len(written) > 1 else ''}: {written[0]}")
     _conclude(paper_pages.overview(reproduced))
 
 
@@ -140,7 +140,7 @@ def _write_cells(reproduced: list[Reproduction], output: Path) -> None:
     parts = [one.cells().select(pl.lit(one.paper).alias("paper"), pl.all()) for one in reproduced]
     cells = pl.concat(parts, how="diagonal_relaxed") if len(parts) > 1 else reproduced[0].cells()
     deliver(cells.write_csv().encode(), output)
-    outputs.note(f"cells: {output}")
+    outputs.wrote(f"cells: {output}")
 
 
 def _conclude(judged: pl.DataFrame) -> None:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import polars as pl
-from scipy import optimize, stats
+from scipy import optimize, special
 
 from weft.model.curve import FitError
 from weft.samples import validate
@@ -187,7 +187,7 @@ def fit_communication(table: pl.DataFrame) -> CommunicationFit:
     time = float(solution.x[0])
     slope = float(np.linalg.norm(rate / (1.0 + rate * time)))
     variance = float((solution.fun**2).sum()) / (len(runs) - 1)
-    half = float(stats.t.ppf(0.975, len(runs) - 1)) * np.sqrt(variance) / slope if slope > 0.0 else np.inf
+    half = float(special.stdtrit(len(runs) - 1, 0.975)) * np.sqrt(variance) / slope if slope > 0.0 else np.inf
     return CommunicationFit(
         time, max(0.0, time - half), time + half, len(runs), float(times.mean()), float(times.min()),
         float(times.max()), float(np.sqrt((np.expm1(solution.fun) ** 2).mean())),

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 import numpy as np
-from scipy import stats
+from scipy import special
 
 from weft.model.lines import Floats
 
@@ -212,7 +212,7 @@ class Curve:
         seconds = piece.seconds(length, hops)
         if self.freedom <= 0:
             return 0.0, math.inf
-        quantile = float(stats.t.ppf(0.5 + self.confidence / 2.0, self.freedom))
+        quantile = float(special.stdtrit(self.freedom, 0.5 + self.confidence / 2.0))
         width = quantile * math.sqrt(piece.variance(length, hops) + (self.deviation * seconds) ** 2)
         return max(0.0, seconds - width), seconds + width
 

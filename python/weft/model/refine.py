@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from scipy import optimize, stats
+from scipy import optimize, special
 
 from weft.model.curve import Estimate
 from weft.model.lines import EXACT, Floats, huber
@@ -76,12 +76,14 @@ class Refined:
         middle = value if self.centre is None else float(row @ self.centre)
         upper = 0.5 + confidence / 2.0
         if freedom > 0:
-            by_residuals = float(stats.t.ppf(upper, freedom)) ** 2 * deviation**2 * float(row @ self.covariance @ row)
-            normal = float(stats.norm.ppf(upper)) ** 2
+            by_residuals = (
+                float(special.stdtrit(freedom, upper)) ** 2 * deviation**2 * float(row @ self.covariance @ row)
+            )
+            normal = float(special.ndtri(upper)) ** 2
             by_residuals = max(by_residuals, normal * float(row @ self.apart @ row))
             by_launches = normal * float(row @ self.common @ row)
         elif self.resampled.any():
-            by_residuals, by_launches = 0.0, float(stats.norm.ppf(upper)) ** 2 * float(row @ self.resampled @ row)
+            by_residuals, by_launches = 0.0, float(special.ndtri(upper)) ** 2 * float(row @ self.resampled @ row)
         else:
             return Estimate(value, 0.0, float("inf"))
         width = float(np.sqrt(max(by_residuals, 0.0) + max(by_launches, 0.0)))

@@ -11,7 +11,7 @@ from rich.table import Table as RichTable
 from rich.text import Text
 
 from weft.papers.reproduction import BLIND, FITTED, INPUT, MARKS, PREDICTED, ReproducedTable, Reproduction
-from weft.papers.scores import scores
+from weft.papers.scores import scores, unscored
 
 GOOD, POOR = 0.03, 0.10
 """Relative errors up to the first are green, above the second red."""
@@ -134,9 +134,7 @@ def render_summary(reproduction: Reproduction) -> RenderableType:
     """Errors by table, predictions apart from fits and inputs; then the paper's own lines."""
     scored = scores(reproduction)
     if scored.is_empty():
-        known = any(table.cells["error"].is_not_null().any() for table in reproduction.tables)
-        why = "A figure draws what tables print: its errors are counted there."
-        return Text(why if known else "Nothing was published that ours could be compared with here.", style="dim")
+        return Text(unscored(reproduction), style="dim")
     parts = [_errors(f"Relative errors. {reproduction.summary_title}", scored.rename({"kind": "ours"}), "ours")]
     if not reproduction.summary.is_empty():
         parts.append(_errors("Of these", reproduction.summary, None))

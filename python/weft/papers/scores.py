@@ -74,3 +74,10 @@ def compared(reproduction: Reproduction) -> pl.DataFrame:
     schema = {"kind": pl.String, "error": pl.Float64}
     cells = pl.concat(parts) if parts else pl.DataFrame(schema=schema)
     return cells.select(pl.lit(reproduction.paper).alias("paper"), "kind", "error")
+
+
+def unscored(reproduction: Reproduction) -> str:
+    """Why a reproduction has no errors of its own."""
+    if any(table.cells["error"].is_not_null().any() for table in reproduction.tables):
+        return "A figure draws what tables print: its errors are counted there."
+    return "Nothing was published that ours could be compared with here."

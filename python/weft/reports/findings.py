@@ -119,7 +119,8 @@ def _nearest(echo: pl.DataFrame, length: int) -> dict[str, float]:
 
 
 def _known(row: dict[str, float]) -> str:
-    return f" (±{row['half_width']:.0%})" if row["launches"] > 1 else ""
+    half = row["half_width"]
+    return f" (±{half:.{0 if half >= 0.01 else 1}%})" if row["launches"] > 1 else ""
 
 
 def _rounded(length: float) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 import typing
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractContextManager
@@ -17,7 +18,7 @@ from weft import _core, model, samples, units
 from weft._core import Machine, RunError, UsageError
 from weft.catalogue import operation_time
 from weft.files import NotWrittenError, check_output, deliver
-from weft.journal import Journal
+from weft.journal import Journal, path_beside
 from weft.launch import environment
 from weft.launch.measure import HERE, Measurement, conditions, measure_requests, request_of
 from weft.launch.protocol import Progress as Rows
@@ -242,15 +243,16 @@ def study(
     Raises
     ------
     UsageError
-        If this process is itself a rank, or the folder holds a study and neither `resume` nor `force` is set.
+        If this process is itself a rank, the folder holds a study and neither `resume` nor `force` is set, or it holds
+        none and `resume` is.
     RunError
         If MPI is missing or a launch fails.
     """
+    command = "suite" if whole else "study"
     if job := environment.launcher():
-        command = "suite" if whole else "study"
         raise UsageError(f"weft {command} starts its own ranks, but {job.name} has made it one: run it by itself")
     folder = Path(folder)
-    _prepare(folder, resume, force)
+    _prepare(folder, resume, force, command)
     extent = SUITE if whole else QUICK if quick else FULL
     path = folder / FILES[0]
     before = _earlier(path) if resume else None
@@ -274,11 +276,16 @@ def study(
     return _concluded(folder, path, measured, multiplied, whole, progress)
 
 
-def _prepare(folder: Path, resume: bool, force: bool) -> None:
+def _prepare(folder: Path, resume: bool, force: bool, command: str) -> None:
     """Refuse a study that could not be written at its end, or would replace another unasked; make the folder."""
     check_report()
     if folder.exists() and not folder.is_dir():
         raise UsageError(f"{folder} is a file; a study needs a folder")
+    if resume and not any(path.exists() for path in (folder / FILES[0], path_beside(folder / FILES[0]))):
+        raise UsageError(
+            f"{folder} holds no study to go on with, neither {FILES[0]} nor its journal; "
+            f"to begin one: weft {command} -o {shlex.quote(str(folder))}"
+        )
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:

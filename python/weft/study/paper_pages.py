@@ -16,7 +16,7 @@ from weft.pages.document import Cell, Column, Document, Row, Section, Table, che
 from weft.papers import PAPERS, ReproducedTable, Reproduction
 from weft.papers.gates import judged
 from weft.papers.reproduction import BLIND, FITTED, INPUT, MARKS, MEASURED, PREDICTED
-from weft.papers.scores import compared, scores, totals
+from weft.papers.scores import compared, scores, totals, unscored
 from weft.reports import drawings
 
 INDEX = "index.html"
@@ -124,7 +124,7 @@ def _findings(reproduction: Reproduction) -> list[str]:
             said.append(f"{row['cells']} {words}: median error {row['median']:.1%}, worst {row['worst']:.1%}.")
     if INPUT in rows:
         said.append(f"{rows[INPUT]['cells']} further cells are inputs: they say nothing about the model.")
-    return said or ["Nothing was published that ours could be compared with here."]
+    return said or [unscored(reproduction)]
 
 
 def _summary(reproduction: Reproduction, scored: pl.DataFrame) -> Section:

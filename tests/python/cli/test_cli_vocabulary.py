@@ -100,6 +100,13 @@ def test_an_option_of_one_name_has_its_short_form_everywhere():
                 assert (long in spelled(option)) == (short in spelled(option)), (name, option.opts)
 
 
+def test_quiet_says_nothing_of_files(native, tmp_path):
+    words = f"measure echo --on ipsc860 --bytes 8 -o {tmp_path / 'samples.csv'}"
+    assert "1 samples" in " ".join(run(words).stderr.split())
+    quiet = run(f"{words} --force --quiet")
+    assert (quiet.stdout, quiet.stderr) == ("", "")
+
+
 @pytest.mark.parametrize("long", ["--quiet", "--verbose"])
 def test_every_command_that_works_for_long_can_be_quiet_and_verbose(long):
     helps = {name: [option.help for option in shown(name) if long in spelled(option)] for name in COMMANDS}

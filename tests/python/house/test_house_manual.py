@@ -18,6 +18,7 @@ from floors import ROOT
 from typer.testing import CliRunner
 
 import weft
+from accessibility import serious
 from weft.cli import commands, errors
 from weft.launch.protocol import Protocol
 from weft.papers import ReproducedTable
@@ -236,3 +237,18 @@ def test_the_site_is_searched_from_the_disk(native, site, tmp_path):
     shown = subprocess.run(words, capture_output=True, text=True, check=False, timeout=120).stdout
     results = re.findall(r'<a href="([^"]+)" class="md-search-result__link"', shown)
     assert any("fghc" in result for result in results), results
+
+
+KINDS = (
+    "index", "404", "gallery", "tutorials/halo-exchange", "how-to/c-and-fortran", "explanations/models",
+    "connection-sets", "reference/cli", "reference/machine-file", "reference/python/stencils", "papers/dunigan-1991",
+    "records/index", "benchmarks", "decisions/README", "CHANGELOG",
+)  # fmt: skip
+"""One page of every kind that the site has."""
+
+
+@pytest.mark.docs
+@pytest.mark.browser
+@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
+def test_no_page_of_the_site_bars_anyone(native, site, tmp_path, dark):
+    assert {kind: found for kind in KINDS if (found := serious(site / f"{kind}.html", tmp_path, dark=dark))} == {}

@@ -9,7 +9,7 @@ import sys
 import polars as pl
 import pytest
 
-from accessibility import browser
+from accessibility import browser, serious
 from weft._core import UsageError
 from weft.papers import ReproducedTable, Reproduction
 from weft.papers.gates import gates, judged
@@ -96,6 +96,13 @@ def test_a_page_has_every_cell_and_says_what_it_is(tmp_path):
     import plotly.graph_objects as go
 
     go.Figure({"data": figure["data"], "layout": figure["layout"]})
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
+def test_no_page_of_a_paper_bars_anyone(tmp_path, dark):
+    written = paper_pages.write([made(), made("george-1994")], tmp_path / "pages")
+    assert {page.name: found for page in written if (found := serious(page, tmp_path, dark=dark))} == {}
 
 
 def test_pages_that_exist_are_kept(tmp_path):

@@ -3,7 +3,7 @@
 import polars as pl
 import pytest
 
-from weft._core import RunError
+from weft._core import RunError, UsageError
 from weft.launch.measure import Measurement
 from weft.launch.protocol import Silent
 from weft.samples import read
@@ -34,3 +34,16 @@ def test_a_launch_that_fails_keeps_what_was_measured(tmp_path, monkeypatch):
     assert str(error.value) == message
     assert read(path)["seconds"].to_list() == [1e-6]
     assert calls == [["echo", "echo-self"]], "what follows a failure is not measured"
+
+
+@pytest.mark.parametrize("whole", [False, True], ids=["study", "suite"])
+def test_a_folder_without_a_study_is_not_gone_on_with(tmp_path, whole):
+    folder = tmp_path / "my folder"
+    with pytest.raises(UsageError) as error:
+        here.study(folder, resume=True, whole=whole, progress=Progress())
+    command = "suite" if whole else "study"
+    assert str(error.value) == (
+        f"{folder} holds no study to go on with, neither samples.csv nor its journal; "
+        f"to begin one: weft {command} -o '{folder}'"
+    )
+    assert not folder.exists(), "nothing is made for what is refused"
