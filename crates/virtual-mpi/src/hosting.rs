@@ -6,6 +6,7 @@
 //! none to be loaded.
 
 use std::cell::{Cell, RefCell};
+use std::collections::BTreeSet;
 use std::ffi::{CStr, CString, c_char, c_int, c_void};
 use std::future::poll_fn;
 use std::rc::Rc;
@@ -48,7 +49,7 @@ struct RunRequest {
     path: String,
     ranks: usize,
     /// The node of each rank; rank r on node r where it is missing.
-    nodes: Option<Vec<usize>>,
+    nodes: Option<Vec<u32>>,
     /// The factor on processor time measured here; computation takes no time where it is missing.
     compute: Option<f64>,
 }
@@ -168,22 +169,28 @@ pub unsafe extern "C" fn weft_run(request: *const c_char, interface: *const Inte
     unsafe { (interface.report)(report.as_ptr()) };
 }
 
+/// Where ranks run: several may share a node that is listed more than once.
+pub(crate) fn placement(ranks: usize, nodes: Option<&[u32]>) -> Placement {
+    let Some(nodes) = nodes else { return Placement::identity(ranks) };
+    let listed: Vec<usize> = nodes.iter().map(|&node| node as usize).collect();
+    let is_shared = listed.iter().collect::<BTreeSet<_>>().len() < listed.len();
+    let placement = Placement::listed(&listed);
+    if is_shared { placement.with_shared_nodes() } else { placement }
+}
+
 fn run(request: &RunRequest, interface: Interface) -> Report {
     let failed = |error: String| Report { error: Some(error), ..Report::default() };
     let machine = match Machine::parse(&request.machine, &request.path) {
         Ok(machine) => machine,
         Err(error) => return failed(error.to_string()),
     };
-    let placement = match &request.nodes {
-        Some(nodes) => Placement::listed(nodes),
-        None => Placement::identity(request.ranks),
-    };
+    let placement = placement(request.ranks, request.nodes.as_deref());
     let ranks = request.ranks;
     FINISHED.with_borrow_mut(|finished| *finished = vec![false; ranks]);
     RANKS.with_borrow_mut(|known| *known = vec![None; ranks]);
     let compute = request.compute.map_or(Compute::None, |scale| Compute::Measured { scale });
     let host = Rc::new(Interpreter { interface });
-    let setting = Setting::new(host.clone(), compute, &machine.name);
+    let setting = Setting::new(host.clone(), compute, &machine.name, request.nodes.as_deref());
     let start = |endpoint: SimComm| host_rank(endpoint, setting.clone(), host.clone());
     match run_with(&machine, &placement, start, &Options::default()) {
         Ok(outcome) => report_of(&outcome),

@@ -110,6 +110,7 @@ pub struct Rank {
     /// How many times more the interface for tools was initialized than finalized.
     pub tools: Cell<u32>,
     pub node_name: String,
+    nodes: Option<Rc<[u32]>>,
     /// How often the clock was read since the last call of another function, and when it was read last without moving.
     readings: Cell<(u32, Picos)>,
     /// Datatypes that the program has freed, and that requests under way may still need.
@@ -124,12 +125,18 @@ pub struct Setting {
     pub host: Rc<dyn Host>,
     pub compute: Compute,
     pub machine: Rc<str>,
+    /// The node of each rank; rank r is on node r where it is missing.
+    pub nodes: Option<Rc<[u32]>>,
     pub shared: Rc<Shared>,
 }
 
 impl Setting {
-    pub fn new(host: Rc<dyn Host>, compute: Compute, machine: &str) -> Setting {
-        Setting { host, compute, machine: machine.into(), shared: Rc::new(Shared::new()) }
+    pub fn new(host: Rc<dyn Host>, compute: Compute, machine: &str, nodes: Option<&[u32]>) -> Setting {
+        Setting { host, compute, machine: machine.into(), nodes: nodes.map(Rc::from), shared: Rc::new(Shared::new()) }
+    }
+
+    fn node_of(&self, number: usize) -> usize {
+        self.nodes.as_ref().map_or(number, |nodes| nodes[number] as usize)
     }
 }
 
@@ -239,7 +246,8 @@ impl Rank {
             attached: Cell::new((0, 0)),
             buffered: Cell::new(0),
             tools: Cell::new(0),
-            node_name: format!("{}-node{number}", setting.machine),
+            node_name: format!("{}-node{}", setting.machine, setting.node_of(number)),
+            nodes: setting.nodes.clone(),
             endpoint,
             readings: Cell::new((0, Picos::ZERO)),
             released: RefCell::default(),
@@ -258,9 +266,9 @@ impl Rank {
         self.endpoint.rank()
     }
 
-    /// The node that a rank runs on: each has one of its own.
+    /// The node that a rank runs on.
     pub fn node_of(&self, number: usize) -> usize {
-        number
+        self.nodes.as_ref().map_or(number, |nodes| nodes[number] as usize)
     }
 
     /// The program has come back to MPI: what it computed takes its time.

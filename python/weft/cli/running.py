@@ -18,6 +18,8 @@ weft run --on ipsc860 -n 64 program.py  # a script with mpi4py on 64 nodes of an
 weft run --on frontera -n 256 program.py --steps 10  # what follows the script is the script's
 weft run --on frontera -n 256 ./program  # a compiled program, as it was built against MPICH: a process for each rank
 weft run --on frontera -n 8 --isolate program.py  # a script whose ranks are processes too
+weft run --on frontera -n 64 --ranks-per-node 16 program.py  # sixteen ranks on each of four nodes
+weft run --on ipsc860 -n 4 --placement 0,1,3,2 program.py  # rank by rank, the node that it runs on
 weft run --on here.toml -n 2 --compute 1 program.py  # computation takes what it takes here
 weft run --on here -n 2 ./program  # on real MPI, on this machine: nothing is replaced
 """
@@ -37,7 +39,7 @@ def run(
     on: Annotated[
         str, typer.Option("--on", help="The machine: a name of the catalogue or a machine file; here: on real MPI.")
     ] = "",
-    ranks: Annotated[int, typer.Option("-n", "--ranks", min=1, help="How many ranks run, rank r on node r.")] = 2,
+    ranks: Annotated[int, typer.Option("-n", "--ranks", min=1, help="How many ranks run.")] = 2,
     compute: Annotated[
         float | None,
         typer.Option(
@@ -48,6 +50,17 @@ def run(
     isolate: Annotated[
         bool, typer.Option("--isolate", help="Give the ranks of a script a process each; compiled programs have them.")
     ] = False,
+    ranks_per_node: Annotated[
+        int | None,
+        typer.Option(min=1, help="How many ranks share a node, each with a processor of its own. Default: 1."),
+    ] = None,
+    placement: Annotated[
+        str | None,
+        typer.Option(
+            help="block: ranks that follow each other share a node; cyclic: they are dealt out in turn; or a list of "
+            "nodes, one for each rank: 0-3,8,8. Default: block."
+        ),
+    ] = None,
 ) -> None:
     """A program of MPI on any machine: an unmodified script with mpi4py or a compiled program, in virtual time.
 
@@ -62,7 +75,16 @@ def run(
     if not on:
         raise UsageError("--on: which machine? `weft machines` lists those there are")
     try:
-        outcome = run_program(program, *(arguments or ()), on=on, ranks=ranks, compute=compute, isolate=isolate)
+        outcome = run_program(
+            program,
+            *(arguments or ()),
+            on=on,
+            ranks=ranks,
+            compute=compute,
+            isolate=isolate,
+            ranks_per_node=ranks_per_node,
+            placement=placement,
+        )
     except HostedError as error:
         errors.say(str(error))
         raise typer.Exit(error.code) from None

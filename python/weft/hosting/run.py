@@ -21,6 +21,7 @@ from weft.hosting import here, limits
 from weft.hosting.binary import Kind, Linkage, kind, libraries, linkage
 from weft.hosting.library import OPEN_MPI_NAME, open_mpi_path
 from weft.hosting.library import path as library_path
+from weft.hosting.placing import nodes_of
 
 __all__ = ["HostedRun", "run"]
 
@@ -79,6 +80,8 @@ def run(
     ranks: int,
     compute: float | None = None,
     isolate: bool = False,
+    ranks_per_node: int | None = None,
+    placement: str | Sequence[int] | None = None,
 ) -> HostedRun:
     """Run an unmodified program of MPI on the ranks of a described machine, in virtual time.
 
@@ -97,12 +100,18 @@ def run(
         Name of a machine of the catalogue, path of a machine file, or a machine; `here` runs the program on real MPI
         on this one, with the launcher that `weft measure` takes.
     ranks
-        How many ranks run, rank r on node r.
+        How many ranks run, rank r on node r unless one of the next says otherwise.
     compute
         The factor on processor time measured here that computation between calls of MPI takes in virtual time. Where it
         is None, computation takes no time, and two runs are equal to the bit.
     isolate
         Gives the ranks of a script a process each, as those of compiled programs have.
+    ranks_per_node
+        How many ranks share a node, each with a processor of its own. A message between two of them takes what a
+        message to oneself takes; they share the node's links, and memory by `MPI_Win_allocate_shared`.
+    placement
+        `block`, the default: ranks that follow each other share a node; `cyclic`: they are dealt out over the nodes in
+        turn; or a list of nodes, one for each rank, as numbers or as text (`0-3,8,8`).
 
     Raises
     ------
@@ -122,10 +131,13 @@ def run(
     48
     """
     if on == here.HERE:
+        if ranks_per_node is not None or placement is not None:
+            raise UsageError("on real MPI its launcher places ranks: leave out where they run")
         return _run_here(program, arguments, ranks, compute, isolate=isolate)
     described = on if isinstance(on, Machine) else find_machine(on)
     path = _resolved(program)
-    _check(path, described, ranks, compute)
+    _check(path, described, compute)
+    nodes = nodes_of(described, ranks, ranks_per_node, placement)
     sort = kind(path)
     library = _check_kind(path, sort, ranks, isolate=isolate)
     _log.info("run %s on %d ranks of %s", path, ranks, described.name)
@@ -135,7 +147,7 @@ def run(
             "ranks": ranks,
             "machine": described.to_toml(),
             "path": described.name,
-            "nodes": None,
+            "nodes": nodes,
             "compute": compute,
             "report": str(report),
         }
@@ -198,7 +210,7 @@ def _resolved(program: str | os.PathLike[str]) -> Path:
     return path
 
 
-def _check(path: Path, machine: Machine, ranks: int, compute: float | None) -> None:
+def _check(path: Path, machine: Machine, compute: float | None) -> None:
     """Refuse what cannot run, before anything is started."""
     if not library_path().exists():
         raise UsageError(
@@ -209,8 +221,6 @@ def _check(path: Path, machine: Machine, ranks: int, compute: float | None) -> N
         raise UsageError(f"{path}: there is no such program")
     if not passes_messages(machine):
         raise UsageError(f"{machine.name} is a data-parallel machine: its nodes pass no messages between programs")
-    if not 1 <= ranks <= machine.nodes:
-        raise UsageError(f"expected 1 to {machine.nodes} ranks, the nodes of {machine.name}, found {ranks}")
     if compute is not None and compute < 0.0:
         raise UsageError(f"expected a factor on computation that is not negative, found {compute}")
 

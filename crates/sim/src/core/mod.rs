@@ -117,7 +117,7 @@ pub(crate) struct Core {
     /// Ranks that want to know when nothing can happen any more, and whether they are told.
     quiet: std::collections::BTreeMap<u32, bool>,
     forwarding: Table<Forwarding>,
-    /// No host, no packets, no store-and-forward, nothing degraded: nearly every message takes the short way through [`Core::enter`].
+    /// No host, no shared nodes, no packets, no store-and-forward, nothing degraded: nearly every message takes the short way through [`Core::enter`].
     is_plain: bool,
     self_copy: Line,
     host: Option<Line>,
@@ -174,6 +174,7 @@ impl Core {
             is_plain: !steals
                 && machine.packets.is_none()
                 && placement.host_rank().is_none()
+                && !placement.shares_nodes()
                 && machine.degradation.is_none(),
             forwarding: Table::new(if steals { machine.nodes() } else { 0 }),
             self_copy: Line { startup: machine.self_message.startup, byte_time: machine.self_message.byte_time },

@@ -386,6 +386,8 @@ pub struct Setup {
     pub machine: String,
     /// The factor on processor time.
     pub compute: Option<f64>,
+    /// The node of each rank; rank r is on node r where it is missing.
+    pub nodes: Option<Vec<u32>>,
     /// Messages are no longer than this, in bytes.
     pub longest: u64,
     /// What a look at a request costs that finds nothing, in picoseconds.

@@ -10,6 +10,8 @@ use weft_comm::{Communicator as _, RunError};
 use weft_machine::Machine;
 use weft_sim::{Options, Outcome, Placement, SimComm, run_with};
 
+use crate::hosting::placement;
+
 use super::children::{self, Child, Signals};
 use super::codec::Setup;
 use super::serve::{Aborted, Process, Run, Served};
@@ -29,7 +31,7 @@ struct Request {
     /// Bytes of memory that a rank's process takes at least.
     each: u64,
     /// The node of each rank; rank r on node r where it is missing.
-    nodes: Option<Vec<usize>>,
+    nodes: Option<Vec<u32>>,
     /// The factor on processor time measured here; computation takes no time where it is missing.
     compute: Option<f64>,
 }
@@ -71,8 +73,7 @@ fn failed(error: String) -> Report {
 
 fn run(request: &Request) -> Result<Report, Report> {
     let machine = Machine::parse(&request.machine, &request.path).map_err(|error| failed(error.to_string()))?;
-    let placement =
-        request.nodes.as_ref().map_or_else(|| Placement::identity(request.ranks), |nodes| Placement::listed(nodes));
+    let placement = placement(request.ranks, request.nodes.as_deref());
     let signals = Signals::listen();
     let options = Options { interrupt: Interrupt::new(children::is_interrupted), ..Options::default() };
     let run = start(request, &machine)?;
@@ -129,6 +130,7 @@ fn setup(request: &Request, machine: &Machine) -> Result<Setup, RunError> {
         ranks: request.ranks,
         machine: machine.name.clone(),
         compute: request.compute,
+        nodes: request.nodes.clone(),
         longest,
         look,
         has_files,

@@ -55,7 +55,8 @@ pub fn begin() -> Option<&'static Rank> {
         }
     };
     let compute = connection.setup.compute.map_or(Compute::None, |scale| Compute::Measured { scale });
-    let setting = Setting::new(Rc::new(Process(connection.clone())), compute, &connection.setup.machine);
+    let setup = &connection.setup;
+    let setting = Setting::new(Rc::new(Process(connection.clone())), compute, &setup.machine, setup.nodes.as_deref());
     let link = Link::Remote(RemoteComm::new(connection));
     let rank: &'static Rank = Box::leak(Box::new(Rank::new(link, &setting)));
     set_current(rank);
