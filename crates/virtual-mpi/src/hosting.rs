@@ -9,6 +9,7 @@ use std::cell::{Cell, RefCell};
 use std::collections::BTreeSet;
 use std::ffi::{CStr, CString, c_char, c_int, c_void};
 use std::future::poll_fn;
+use std::path::PathBuf;
 use std::rc::Rc;
 use std::task::Poll;
 
@@ -18,6 +19,7 @@ use weft_machine::Machine;
 use weft_sim::{Options, Outcome, Placement, SimComm, run_with};
 
 use crate::link::Link;
+use crate::outcome::{Leftovers, Timeline};
 use crate::rank::{Compute, Host, Rank, Setting, set_current};
 
 /// What the interpreter hands in.
@@ -39,6 +41,8 @@ pub struct Interface {
     abort: unsafe extern "C" fn(c_int, c_int, *const c_char),
     /// Takes the result of the run.
     report: unsafe extern "C" fn(*const c_char),
+    /// Takes the bytes of a timeline before it is written.
+    announce: extern "C" fn(u64),
 }
 
 /// What is to be run.
@@ -52,6 +56,8 @@ struct RunRequest {
     nodes: Option<Vec<u32>>,
     /// The factor on processor time measured here; computation takes no time where it is missing.
     compute: Option<f64>,
+    /// Where a timeline is written.
+    trace: Option<PathBuf>,
 }
 
 /// What a run came to.
@@ -63,6 +69,10 @@ struct Report {
     error: Option<String>,
     /// Ranks that cannot go on, with the call that they are in.
     blocked: Vec<(usize, String)>,
+    #[serde(flatten)]
+    leftovers: Leftovers,
+    #[serde(flatten)]
+    timeline: Timeline,
 }
 
 struct Interpreter {
@@ -192,8 +202,9 @@ fn run(request: &RunRequest, interface: Interface) -> Report {
     let host = Rc::new(Interpreter { interface });
     let setting = Setting::new(host.clone(), compute, &machine.name, request.nodes.as_deref());
     let start = |endpoint: SimComm| host_rank(endpoint, setting.clone(), host.clone());
-    match run_with(&machine, &placement, start, &Options::default()) {
-        Ok(outcome) => report_of(&outcome),
+    let options = Options { trace: request.trace.is_some(), ..Options::default() };
+    match run_with(&machine, &placement, start, &options) {
+        Ok(outcome) => report_of(&outcome, request, interface),
         Err(error) => {
             let blocked = if matches!(error, RunError::Deadlock { .. } | RunError::MismatchedCollective { .. }) {
                 blocked_ranks()
@@ -232,11 +243,20 @@ async fn host_rank(endpoint: SimComm, setting: Setting, host: Rc<Interpreter>) -
     .await
 }
 
-fn report_of(outcome: &Outcome<()>) -> Report {
+/// Requests that each rank had neither completed nor freed.
+fn open_requests() -> Vec<(usize, usize)> {
+    let of =
+        |(number, rank): (usize, &Option<&'static Rank>)| (number, rank.map_or(0, |rank| rank.open_requests.get()));
+    RANKS.with_borrow(|ranks| ranks.iter().enumerate().map(of).collect())
+}
+
+fn report_of(outcome: &Outcome<()>, request: &RunRequest, interface: Interface) -> Report {
     Report {
         makespan: outcome.makespan,
         finished: outcome.finished.clone(),
         messages: outcome.messages,
+        leftovers: Leftovers::of(outcome, open_requests().into_iter()),
+        timeline: Timeline::write(request.trace.as_deref(), outcome, interface.announce),
         ..Report::default()
     }
 }

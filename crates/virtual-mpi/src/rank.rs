@@ -35,8 +35,8 @@ pub trait Host {
     /// Keeps an object of the interpreter that holds the programs, if one does.
     fn hold(&self, object: *mut c_void);
 
-    /// `rank` communicates no more.
-    fn leave(&self) {}
+    /// The rank communicates no more, and so many of its requests are neither complete nor freed.
+    fn leave(&self, _open_requests: usize) {}
 
     /// Ends the whole run.
     fn abort(&self, rank: usize, code: c_int, message: &str) -> !;
@@ -90,6 +90,8 @@ pub struct Rank {
     pub groups: Table<Group>,
     pub shared: Rc<Shared>,
     pub requests: Table<Request>,
+    /// Requests that the program had neither completed nor freed when it ended MPI.
+    pub open_requests: Cell<usize>,
     pub messages: Table<Matched>,
     pub sessions: Table<crate::session::Session>,
     pub windows: Table<Window>,
@@ -233,6 +235,7 @@ impl Rank {
             groups: Table::new(kind::GROUP),
             shared: setting.shared.clone(),
             requests: Table::new(kind::REQUEST),
+            open_requests: Cell::new(0),
             messages: Table::new(kind::REQUEST),
             sessions: Table::new(kind::SESSION),
             windows: Table::new(kind::WIN),
@@ -433,7 +436,8 @@ impl Rank {
     /// The program communicates no more.
     pub fn finish(&self) {
         self.phase.set(Phase::Finalized);
-        self.host.leave();
+        self.open_requests.set(self.requests.len());
+        self.host.leave(self.requests.len());
     }
 
     pub fn abort(&self, code: c_int, message: &str) -> ! {

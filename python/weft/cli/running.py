@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from weft.cli import errors, speaking, teaching
+from weft.cli import errors, outputs, speaking, teaching
 
 if TYPE_CHECKING:
     from weft.hosting.run import HostedRun
@@ -20,6 +20,7 @@ weft run --on frontera -n 256 ./program  # a compiled program, as it was built a
 weft run --on frontera -n 8 --isolate program.py  # a script whose ranks are processes too
 weft run --on frontera -n 64 --ranks-per-node 16 program.py  # sixteen ranks on each of four nodes
 weft run --on ipsc860 -n 4 --placement 0,1,3,2 program.py  # rank by rank, the node that it runs on
+weft run --on ipsc860 -n 4 --trace timeline.json program.py  # what each rank did when, for Perfetto
 weft run --on here.toml -n 2 --compute 1 program.py  # computation takes what it takes here
 weft run --on here -n 2 ./program  # on real MPI, on this machine: nothing is replaced
 """
@@ -61,6 +62,8 @@ def run(
             "nodes, one for each rank: 0-3,8,8. Default: block."
         ),
     ] = None,
+    trace: Annotated[Path | None, typer.Option(help="Write a timeline (Chrome trace JSON) of the run.")] = None,
+    force: outputs.Replace = False,
 ) -> None:
     """A program of MPI on any machine: an unmodified script with mpi4py or a compiled program, in virtual time.
 
@@ -84,12 +87,16 @@ def run(
             isolate=isolate,
             ranks_per_node=ranks_per_node,
             placement=placement,
+            trace=trace,
+            force=force,
         )
     except HostedError as error:
         errors.say(str(error))
         raise typer.Exit(error.code) from None
     if not speaking.is_quiet():
         _tell(outcome, ranks, compute)
+    for remark in outcome.remarks:
+        print(f"weft: {remark}", file=sys.stderr)
     if outcome.code:
         raise typer.Exit(outcome.code)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import logging
 import os
@@ -9,10 +10,12 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
+from weft import files
 from weft._core import Machine, RunError, UsageError
 from weft.catalogue import machine as find_machine
 from weft.catalogue import passes_messages
@@ -49,6 +52,12 @@ class HostedRun:
         The exit code of each rank's program; on real MPI, that of the launcher.
     compute
         The factor on processor time measured here that computation between calls counts with; None: it takes no time.
+    unreceived
+        Messages that were sent and never received; not known on real MPI.
+    open_requests
+        Requests that were neither complete nor freed when ranks ended MPI; not known on real MPI.
+    remarks
+        What the program should have cleaned up, in sentences.
     """
 
     machine: str
@@ -58,6 +67,9 @@ class HostedRun:
     messages: int | None
     codes: tuple[int, ...]
     compute: float | None
+    unreceived: int = 0
+    open_requests: int = 0
+    remarks: tuple[str, ...] = ()
 
     @property
     def code(self) -> int:
@@ -82,6 +94,8 @@ def run(
     isolate: bool = False,
     ranks_per_node: int | None = None,
     placement: str | Sequence[int] | None = None,
+    trace: str | os.PathLike[str] | None = None,
+    force: bool = False,
 ) -> HostedRun:
     """Run an unmodified program of MPI on the ranks of a described machine, in virtual time.
 
@@ -112,6 +126,10 @@ def run(
     placement
         `block`, the default: ranks that follow each other share a node; `cyclic`: they are dealt out over the nodes in
         turn; or a list of nodes, one for each rank, as numbers or as text (`0-3,8,8`).
+    trace
+        File for a timeline of the run (Chrome trace JSON, for Perfetto). Every message is four to six events of it.
+    force
+        Replaces the file if there is one.
 
     Raises
     ------
@@ -133,15 +151,20 @@ def run(
     if on == here.HERE:
         if ranks_per_node is not None or placement is not None:
             raise UsageError("on real MPI its launcher places ranks: leave out where they run")
+        if trace is not None:
+            raise UsageError("a timeline is drawn in virtual time: name a described machine")
         return _run_here(program, arguments, ranks, compute, isolate=isolate)
     described = on if isinstance(on, Machine) else find_machine(on)
+    if trace is not None:
+        files.check_output(trace, (), force=force)
     path = _resolved(program)
     _check(path, described, compute)
     nodes = nodes_of(described, ranks, ranks_per_node, placement)
     sort = kind(path)
     library = _check_kind(path, sort, ranks, isolate=isolate)
     _log.info("run %s on %d ranks of %s", path, ranks, described.name)
-    with tempfile.TemporaryDirectory(prefix="weft-run-") as folder:
+    writes = contextlib.nullcontext() if trace is None else files.replaced(trace)
+    with tempfile.TemporaryDirectory(prefix="weft-run-") as folder, writes as timeline:
         report = Path(folder) / "report.json"
         request = {
             "ranks": ranks,
@@ -150,6 +173,7 @@ def run(
             "nodes": nodes,
             "compute": compute,
             "report": str(report),
+            "trace": None if timeline is None else (str(timeline), os.fspath(trace or "")),
         }
         if sort is Kind.SCRIPT and not isolate:
             heap = {name: value for name, value in HEAP.items() if name not in os.environ}
@@ -164,8 +188,10 @@ def run(
         if not report.exists():
             raise HostedError(f"{path.name} ended with exit code {code} before the run did", code or 1)
         outcome = json.loads(report.read_text())
-    if outcome["error"] is not None:
-        raise HostedError(_message(outcome), code or 1)
+        if outcome["error"] is not None:
+            raise HostedError(_message(outcome), code or 1)
+        if outcome["trace_error"] is not None:
+            raise HostedError(f"{trace} could not be written: {outcome['trace_error']}", 1)
     return HostedRun(
         described.name,
         ranks,
@@ -174,7 +200,33 @@ def run(
         outcome["messages"],
         tuple(outcome["codes"]),
         compute,
+        outcome["unreceived_count"],
+        outcome["open_requests_count"],
+        tuple(_remarks(outcome)),
     )
+
+
+def _remarks(outcome: Mapping[str, Any]) -> Iterator[str]:
+    """What a program should have received, completed or freed."""
+    if count := outcome["unreceived_count"]:
+        first = [
+            f"{bytes} bytes from rank {start} to rank {end}, tag {tag}"
+            for start, end, tag, bytes in outcome["unreceived"]
+        ]
+        yield f"{count} {'message was' if count == 1 else 'messages were'} never received: {_some(first, count)}"
+    if count := outcome["open_requests_count"]:
+        first = [f"{number} of rank {rank}" for rank, number in outcome["open_requests"]]
+        what = "request was" if count == 1 else "requests were"
+        yield f"{count} {what} neither completed nor freed before MPI_Finalize: {_some(first, len(first))}"
+
+
+def _some(listed: Sequence[str], count: int) -> str:
+    """The first of a list, and that there are more."""
+    return "; ".join(listed[:SHOWN]) + ("; …" if count > SHOWN else "")
+
+
+SHOWN = 3
+"""At most so many messages or ranks are named in a remark."""
 
 
 def _run_here(

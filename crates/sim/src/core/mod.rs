@@ -14,7 +14,7 @@ use rustc_hash::FxHashMap;
 use slab::Slab;
 use weft_base::{Interrupt, Operation, Picos};
 use weft_comm::matching::{Envelope, MatchQueues, Pattern};
-use weft_comm::{Blocked, Buffer, Call, CollectiveKind};
+use weft_comm::{Blocked, Buffer, Call, CollectiveKind, Tag};
 use weft_machine::{Completion, Machine, Switching};
 use weft_network::{Network, Table};
 
@@ -24,6 +24,7 @@ use crate::placement::Placement;
 use crate::prefetch::{prefetch, prefetch_bytes};
 use crate::queue::EventQueue;
 use crate::request::{MaybeKey, MaybeTime, Message, MessageKey, Packet, Receive, ReceiveKey, Send, SendKey, Taken};
+use crate::run::Unreceived;
 use crate::trace::{Trace, TraceEvent, TraceKind};
 use files::Io;
 
@@ -239,6 +240,22 @@ impl Core {
 
     pub fn clock(&self, rank: u32) -> Picos {
         self.ranks[rank as usize].clock
+    }
+
+    /// Messages of programs that no receive has taken, receiver by receiver.
+    pub fn unreceived(&self) -> Vec<Unreceived> {
+        let arrived = self.ranks.iter().flat_map(|rank| rank.queues.unexpected());
+        let sent = arrived.filter_map(|(envelope, key)| match envelope.tag() {
+            Tag::User(tag) => Some((tag, &self.messages[*key as usize])),
+            Tag::Collective { .. } => None,
+        });
+        let told = |(tag, message): (u32, &Message)| Unreceived {
+            from: message.from as usize,
+            to: message.to as usize,
+            tag,
+            bytes: message.bytes,
+        };
+        sent.map(told).collect()
     }
 
     /// How far all ranks have got in the global order of events.

@@ -185,7 +185,9 @@ pub enum Command {
         may_end: bool,
     },
     /// The rank communicates no more.
-    Leave,
+    Leave {
+        open_requests: u32,
+    },
     /// Answered by [`Answer::Next`].
     EndLook,
     /// Answered by [`Answer::Polled`]: whether the request is complete now.

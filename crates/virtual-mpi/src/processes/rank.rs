@@ -23,8 +23,8 @@ impl Host for Process {
         self.0.abort(code, message)
     }
 
-    fn leave(&self) {
-        self.0.leave();
+    fn leave(&self, open_requests: usize) {
+        self.0.leave(open_requests as u32);
     }
 }
 
