@@ -73,8 +73,8 @@ impl Placement {
         Placement { nodes: Nodes::Listed(listed), ranks: nodes.len(), host: false, shares_nodes: false }
     }
 
-    /// Several ranks may run on one node, each on a processor of its own. A message between two of them takes what a
-    /// message to oneself takes, a copy by its sender; the links of the node are shared by all.
+    /// Several ranks may run on one node, each on an equal part of its processors. A message between two of them takes
+    /// what a message to oneself takes, a copy by its sender; the links of the node are shared by all.
     pub fn with_shared_nodes(mut self) -> Placement {
         self.shares_nodes = true;
         self
@@ -83,6 +83,15 @@ impl Placement {
     /// Whether several ranks may run on one node.
     pub fn shares_nodes(&self) -> bool {
         self.shares_nodes
+    }
+
+    /// How many ranks run on the node of each rank.
+    pub(crate) fn sharers(&self) -> Vec<u32> {
+        let mut on_node = FxHashMap::<usize, u32>::default();
+        for rank in 0..self.ranks {
+            *on_node.entry(self.node(rank)).or_default() += 1;
+        }
+        (0..self.ranks).map(|rank| on_node[&self.node(rank)]).collect()
     }
 
     /// With one more rank, the last, on the machine's host.

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import collections
 import contextlib
 import json
 import logging
+import math
 import os
 import shutil
 import subprocess
@@ -25,6 +27,7 @@ from weft.hosting.binary import Kind, Linkage, kind, libraries, linkage
 from weft.hosting.library import OPEN_MPI_NAME, open_mpi_path
 from weft.hosting.library import path as library_path
 from weft.hosting.placing import nodes_of
+from weft.hosting.rates import Rate, factor, rates
 
 __all__ = ["HostedRun", "run"]
 
@@ -58,6 +61,8 @@ class HostedRun:
         Requests that were neither complete nor freed when ranks ended MPI; not known on real MPI.
     remarks
         What the program should have cleaned up, in sentences.
+    rates
+        What the factor on computation was found by, where it was.
     """
 
     machine: str
@@ -70,6 +75,7 @@ class HostedRun:
     unreceived: int = 0
     open_requests: int = 0
     remarks: tuple[str, ...] = ()
+    rates: tuple[Rate, ...] = ()
 
     @property
     def code(self) -> int:
@@ -90,7 +96,7 @@ def run(
     *arguments: str,
     on: str | os.PathLike[str] | Machine,
     ranks: int,
-    compute: float | None = None,
+    compute: float | str | None = None,
     isolate: bool = False,
     ranks_per_node: int | None = None,
     placement: str | Sequence[int] | None = None,
@@ -116,12 +122,14 @@ def run(
     ranks
         How many ranks run, rank r on node r unless one of the next says otherwise.
     compute
-        The factor on processor time measured here that computation between calls of MPI takes in virtual time. Where it
-        is None, computation takes no time, and two runs are equal to the bit.
+        The factor on processor time measured here that computation between calls of MPI takes in virtual time, as a
+        number or as text (`50`, `scale=50`). `measured`: the ratio of the two machines' node rates, which some seconds
+        of measuring here find; ranks that share a node have equal parts of it. `none`, `declared` or None: computation
+        takes no time but for what the program declares by `weft.compute`, and two runs are equal to the bit.
     isolate
         Gives the ranks of a script a process each, as those of compiled programs have.
     ranks_per_node
-        How many ranks share a node, each with a processor of its own. A message between two of them takes what a
+        How many ranks share a node, each with an equal part of its processors. A message between two of them takes what a
         message to oneself takes; they share the node's links, and memory by `MPI_Win_allocate_shared`.
     placement
         `block`, the default: ranks that follow each other share a node; `cyclic`: they are dealt out over the nodes in
@@ -158,8 +166,11 @@ def run(
     if trace is not None:
         files.check_output(trace, (), force=force)
     path = _resolved(program)
-    _check(path, described, compute)
+    scale, compared = _compute(compute, described)
+    _check(path, described, scale)
     nodes = nodes_of(described, ranks, ranks_per_node, placement)
+    if compared and nodes is not None:
+        scale = (scale or 1.0) * max(collections.Counter(nodes).values())
     sort = kind(path)
     library = _check_kind(path, sort, ranks, isolate=isolate)
     _log.info("run %s on %d ranks of %s", path, ranks, described.name)
@@ -171,7 +182,7 @@ def run(
             "machine": described.to_toml(),
             "path": described.name,
             "nodes": nodes,
-            "compute": compute,
+            "compute": scale,
             "report": str(report),
             "trace": None if timeline is None else (str(timeline), os.fspath(trace or "")),
         }
@@ -199,11 +210,29 @@ def run(
         tuple(outcome["finished"]),
         outcome["messages"],
         tuple(outcome["codes"]),
-        compute,
+        scale,
         outcome["unreceived_count"],
         outcome["open_requests_count"],
         tuple(_remarks(outcome)),
+        tuple(compared),
     )
+
+
+def _compute(compute: float | str | None, machine: Machine) -> tuple[float | None, Sequence[Rate]]:
+    """The factor that is meant, and what it was found by."""
+    if not isinstance(compute, str):
+        return compute, ()
+    if compute in ("none", "declared"):
+        return None, ()
+    if compute == "measured":
+        compared = rates(machine)
+        return factor(compared), compared
+    try:
+        return float(compute.removeprefix("scale=")), ()
+    except ValueError:
+        raise UsageError(
+            f"compute: expected measured, declared, none, or a factor such as 50 or scale=50, found {compute!r}"
+        ) from None
 
 
 def _remarks(outcome: Mapping[str, Any]) -> Iterator[str]:
@@ -230,7 +259,7 @@ SHOWN = 3
 
 
 def _run_here(
-    program: str | os.PathLike[str], arguments: Sequence[str], ranks: int, compute: float | None, *, isolate: bool
+    program: str | os.PathLike[str], arguments: Sequence[str], ranks: int, compute: float | str | None, *, isolate: bool
 ) -> HostedRun:
     """Run a program on real MPI."""
     path = _resolved(program)
@@ -273,7 +302,7 @@ def _check(path: Path, machine: Machine, compute: float | None) -> None:
         raise UsageError(f"{path}: there is no such program")
     if not passes_messages(machine):
         raise UsageError(f"{machine.name} is a data-parallel machine: its nodes pass no messages between programs")
-    if compute is not None and compute < 0.0:
+    if compute is not None and not 0.0 <= compute < math.inf:
         raise UsageError(f"expected a factor on computation that is not negative, found {compute}")
 
 

@@ -120,6 +120,8 @@ pub(crate) struct Core {
     forwarding: Table<Forwarding>,
     /// No host, no shared nodes, no packets, no store-and-forward, nothing degraded: nearly every message takes the short way through [`Core::enter`].
     is_plain: bool,
+    /// How many ranks there are on the node of each; empty where none shares one.
+    sharers: Vec<u32>,
     self_copy: Line,
     host: Option<Line>,
     host_free: Picos,
@@ -178,6 +180,7 @@ impl Core {
                 && !placement.shares_nodes()
                 && machine.degradation.is_none(),
             forwarding: Table::new(if steals { machine.nodes() } else { 0 }),
+            sharers: if placement.shares_nodes() { placement.sharers() } else { Vec::new() },
             self_copy: Line { startup: machine.self_message.startup, byte_time: machine.self_message.byte_time },
             host: machine.host.as_ref().map(|host| Line { startup: host.startup, byte_time: host.byte_time }),
             host_free: Picos::ZERO,
@@ -410,10 +413,12 @@ impl Core {
         self.host_free + self.costs.message(bytes).link.hop * hops
     }
 
-    /// What a program is charged for `count` operations; nothing if the machine file gives no time.
-    pub fn operations(&self, operation: Operation, count: u64) -> Picos {
+    /// What the program of `rank` is charged for `count` operations; nothing if the machine file gives no time. Ranks
+    /// that share a node have equal parts of its rate.
+    pub fn operations(&self, rank: u32, operation: Operation, count: u64) -> Picos {
         let seconds = self.machine.charged_time(operation).unwrap_or(0.0);
-        Picos::from_seconds(seconds * count as f64)
+        let sharers = self.sharers.get(rank as usize).copied().unwrap_or(1);
+        Picos::from_seconds(seconds * count as f64 * f64::from(sharers))
     }
 
     pub fn enter_collective(&mut self, rank: u32, kind: CollectiveKind, sequence: u32) {
