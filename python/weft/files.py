@@ -83,6 +83,22 @@ def _temporary(path: Path) -> Iterator[tuple[int, str]]:
         temporary_ends(name)
 
 
+@contextlib.contextmanager
+def replaced(path: str | os.PathLike[str]) -> Iterator[Path]:
+    """A name beside a file under which another process writes it; the file has that content when the block has ended.
+
+    Nothing is replaced where the block fails.
+    """
+    path = Path(path).resolve()
+    with _temporary(path) as (descriptor, name):
+        os.close(descriptor)
+        yield Path(name)
+        os.chmod(name, path.stat().st_mode & 0o777 if path.exists() else 0o666 & ~_mask())
+        os.replace(name, path)
+    sync_folder(path.parent)
+    _log.info("wrote %s", path)
+
+
 def sync_folder(folder: Path) -> None:
     """Have the names in a folder survive a loss of power, where the file system can."""
     with contextlib.suppress(OSError):

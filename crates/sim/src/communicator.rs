@@ -224,10 +224,10 @@ impl Communicator for SimComm {
 
     async fn compute(&self, work: Work) {
         let time = match work {
-            Work::Operations { operation, count } => self.core.borrow().operations(operation, count),
+            Work::Operations { operation, count } => self.core.borrow().operations(self.world_rank, operation, count),
             Work::Overlapped(both) => {
                 let core = self.core.borrow();
-                let times = both.map(|(operation, count)| core.operations(operation, count));
+                let times = both.map(|(operation, count)| core.operations(self.world_rank, operation, count));
                 times[0].max(times[1])
             }
             Work::Seconds(seconds) | Work::Spin(seconds) => Picos::from_seconds(seconds),

@@ -9,6 +9,7 @@ pub struct Placement {
     nodes: Nodes,
     ranks: usize,
     host: bool,
+    shares_nodes: bool,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -37,7 +38,7 @@ pub enum PlacementError {
 impl Placement {
     /// Rank r on node r, for `ranks` ranks.
     pub fn identity(ranks: usize) -> Placement {
-        Placement { nodes: Nodes::Identity, ranks, host: false }
+        Placement { nodes: Nodes::Identity, ranks, host: false, shares_nodes: false }
     }
 
     /// Rank r on node `nodes[r]`.
@@ -69,7 +70,28 @@ impl Placement {
     /// ```
     pub fn listed(nodes: &[usize]) -> Placement {
         let listed = nodes.iter().map(|&node| u32::try_from(node).unwrap_or(u32::MAX)).collect();
-        Placement { nodes: Nodes::Listed(listed), ranks: nodes.len(), host: false }
+        Placement { nodes: Nodes::Listed(listed), ranks: nodes.len(), host: false, shares_nodes: false }
+    }
+
+    /// Several ranks may run on one node, each on an equal part of its processors. A message between two of them takes
+    /// what a message to oneself takes, a copy by its sender; the links of the node are shared by all.
+    pub fn with_shared_nodes(mut self) -> Placement {
+        self.shares_nodes = true;
+        self
+    }
+
+    /// Whether several ranks may run on one node.
+    pub fn shares_nodes(&self) -> bool {
+        self.shares_nodes
+    }
+
+    /// How many ranks run on the node of each rank.
+    pub(crate) fn sharers(&self) -> Vec<u32> {
+        let mut on_node = FxHashMap::<usize, u32>::default();
+        for rank in 0..self.ranks {
+            *on_node.entry(self.node(rank)).or_default() += 1;
+        }
+        (0..self.ranks).map(|rank| on_node[&self.node(rank)]).collect()
     }
 
     /// With one more rank, the last, on the machine's host.
@@ -109,7 +131,7 @@ impl Placement {
         if self.ranks == 0 {
             return Err(PlacementError::NoRanks);
         }
-        if self.ranks > machine.nodes() {
+        if self.ranks > machine.nodes() && !self.shares_nodes {
             return Err(PlacementError::TooManyRanks { machine: name(), ranks: self.ranks, nodes: machine.nodes() });
         }
         if self.host && machine.host.is_none() {
@@ -124,7 +146,7 @@ impl Placement {
             if node >= machine.nodes() {
                 return Err(PlacementError::NoSuchNode { machine: name(), rank, node, last: machine.nodes() - 1 });
             }
-            if let Some(first) = taken.insert(node, rank) {
+            if let Some(first) = taken.insert(node, rank).filter(|_| !self.shares_nodes) {
                 return Err(PlacementError::NodeTaken { first, second: rank, node });
             }
         }

@@ -74,7 +74,19 @@ pub struct Outcome<T> {
     /// Bytes of one rank's program: what its `async fn` keeps while it waits.
     pub program_bytes: usize,
     pub trace: Option<Trace>,
+    /// Messages of programs that nobody received, by their receivers.
+    pub unreceived: Vec<Unreceived>,
     pub traffic: Option<Vec<Traffic>>,
+}
+
+/// A message that was sent and never received.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Unreceived {
+    /// Ranks of the run.
+    pub from: usize,
+    pub to: usize,
+    pub tag: u32,
+    pub bytes: u64,
 }
 
 /// Runs `program` on every rank of `placement` on `machine`.
@@ -237,6 +249,7 @@ fn outcome<T>(core: &RefCell<Core>, outputs: Vec<Option<T>>, program_bytes: usiz
         messages: core.entered(),
         program_bytes,
         trace: core.trace.take(),
+        unreceived: core.unreceived(),
         traffic: core.network().traffic().map(Table::to_vec),
     }
 }

@@ -1,5 +1,6 @@
 //! Datatypes: which bytes of memory a message is made of.
 
+mod external;
 mod predefined;
 
 use std::cell::{Cell, RefCell};
@@ -38,6 +39,8 @@ pub enum Class {
 pub struct Basic {
     pub class: Class,
     pub size: u8,
+    /// Bytes in the representation `external32`.
+    pub external: u8,
 }
 
 impl Basic {
@@ -341,22 +344,6 @@ impl Datatype {
                 act(run.offset + index * self.extent, run);
             }
         }
-    }
-
-    /// As [`Datatype::pack`] or [`Datatype::unpack`], of bytes that are written with the highest byte first.
-    pub fn swap_bytes(&self, data: &mut [u8], count: usize) {
-        let mut at = 0;
-        self.each_run(count, |_, run| {
-            let part = match run.basic.class {
-                Class::Complex | Class::LongDoubleComplex => usize::from(run.basic.size) / 2,
-                _ => usize::from(run.basic.size),
-            };
-            let end = (at + run.bytes()).min(data.len());
-            for element in data[at..end].chunks_exact_mut(part) {
-                element.reverse();
-            }
-            at = end;
-        });
     }
 }
 

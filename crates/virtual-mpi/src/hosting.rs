@@ -6,8 +6,10 @@
 //! none to be loaded.
 
 use std::cell::{Cell, RefCell};
+use std::collections::BTreeSet;
 use std::ffi::{CStr, CString, c_char, c_int, c_void};
 use std::future::poll_fn;
+use std::path::PathBuf;
 use std::rc::Rc;
 use std::task::Poll;
 
@@ -17,6 +19,7 @@ use weft_machine::Machine;
 use weft_sim::{Options, Outcome, Placement, SimComm, run_with};
 
 use crate::link::Link;
+use crate::outcome::{Leftovers, Timeline};
 use crate::rank::{Compute, Host, Rank, Setting, set_current};
 
 /// What the interpreter hands in.
@@ -38,6 +41,8 @@ pub struct Interface {
     abort: unsafe extern "C" fn(c_int, c_int, *const c_char),
     /// Takes the result of the run.
     report: unsafe extern "C" fn(*const c_char),
+    /// Takes the bytes of a timeline before it is written.
+    announce: extern "C" fn(u64),
 }
 
 /// What is to be run.
@@ -48,9 +53,11 @@ struct RunRequest {
     path: String,
     ranks: usize,
     /// The node of each rank; rank r on node r where it is missing.
-    nodes: Option<Vec<usize>>,
+    nodes: Option<Vec<u32>>,
     /// The factor on processor time measured here; computation takes no time where it is missing.
     compute: Option<f64>,
+    /// Where a timeline is written.
+    trace: Option<PathBuf>,
 }
 
 /// What a run came to.
@@ -62,6 +69,10 @@ struct Report {
     error: Option<String>,
     /// Ranks that cannot go on, with the call that they are in.
     blocked: Vec<(usize, String)>,
+    #[serde(flatten)]
+    leftovers: Leftovers,
+    #[serde(flatten)]
+    timeline: Timeline,
 }
 
 struct Interpreter {
@@ -168,25 +179,32 @@ pub unsafe extern "C" fn weft_run(request: *const c_char, interface: *const Inte
     unsafe { (interface.report)(report.as_ptr()) };
 }
 
+/// Where ranks run: several may share a node that is listed more than once.
+pub(crate) fn placement(ranks: usize, nodes: Option<&[u32]>) -> Placement {
+    let Some(nodes) = nodes else { return Placement::identity(ranks) };
+    let listed: Vec<usize> = nodes.iter().map(|&node| node as usize).collect();
+    let is_shared = listed.iter().collect::<BTreeSet<_>>().len() < listed.len();
+    let placement = Placement::listed(&listed);
+    if is_shared { placement.with_shared_nodes() } else { placement }
+}
+
 fn run(request: &RunRequest, interface: Interface) -> Report {
     let failed = |error: String| Report { error: Some(error), ..Report::default() };
     let machine = match Machine::parse(&request.machine, &request.path) {
         Ok(machine) => machine,
         Err(error) => return failed(error.to_string()),
     };
-    let placement = match &request.nodes {
-        Some(nodes) => Placement::listed(nodes),
-        None => Placement::identity(request.ranks),
-    };
+    let placement = placement(request.ranks, request.nodes.as_deref());
     let ranks = request.ranks;
     FINISHED.with_borrow_mut(|finished| *finished = vec![false; ranks]);
     RANKS.with_borrow_mut(|known| *known = vec![None; ranks]);
     let compute = request.compute.map_or(Compute::None, |scale| Compute::Measured { scale });
     let host = Rc::new(Interpreter { interface });
-    let setting = Setting::new(host.clone(), compute, &machine.name);
+    let setting = Setting::new(host.clone(), compute, &machine.name, request.nodes.as_deref());
     let start = |endpoint: SimComm| host_rank(endpoint, setting.clone(), host.clone());
-    match run_with(&machine, &placement, start, &Options::default()) {
-        Ok(outcome) => report_of(&outcome),
+    let options = Options { trace: request.trace.is_some(), ..Options::default() };
+    match run_with(&machine, &placement, start, &options) {
+        Ok(outcome) => report_of(&outcome, request, interface),
         Err(error) => {
             let blocked = if matches!(error, RunError::Deadlock { .. } | RunError::MismatchedCollective { .. }) {
                 blocked_ranks()
@@ -225,11 +243,20 @@ async fn host_rank(endpoint: SimComm, setting: Setting, host: Rc<Interpreter>) -
     .await
 }
 
-fn report_of(outcome: &Outcome<()>) -> Report {
+/// Requests that each rank had neither completed nor freed.
+fn open_requests() -> Vec<(usize, usize)> {
+    let of =
+        |(number, rank): (usize, &Option<&'static Rank>)| (number, rank.map_or(0, |rank| rank.open_requests.get()));
+    RANKS.with_borrow(|ranks| ranks.iter().enumerate().map(of).collect())
+}
+
+fn report_of(outcome: &Outcome<()>, request: &RunRequest, interface: Interface) -> Report {
     Report {
         makespan: outcome.makespan,
         finished: outcome.finished.clone(),
         messages: outcome.messages,
+        leftovers: Leftovers::of(outcome, open_requests().into_iter()),
+        timeline: Timeline::write(request.trace.as_deref(), outcome, interface.announce),
         ..Report::default()
     }
 }

@@ -26,6 +26,7 @@ mod info;
 pub mod link;
 mod memory;
 mod operation;
+mod outcome;
 mod processes;
 pub mod rank;
 mod request;

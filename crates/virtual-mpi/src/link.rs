@@ -301,6 +301,13 @@ impl Link {
         }
     }
 
+    /// Returns when all that this rank has waited for has happened, where it is another process that waits by itself.
+    pub fn catch_up(&self) {
+        if let Link::Remote(comm) = self {
+            comm.connection.times();
+        }
+    }
+
     /// Says whether the program may end as it is, where another process waits for its end.
     pub fn tell_end(&self, may_end: bool) {
         if let Link::Remote(comm) = self {

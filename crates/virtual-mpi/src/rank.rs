@@ -35,8 +35,8 @@ pub trait Host {
     /// Keeps an object of the interpreter that holds the programs, if one does.
     fn hold(&self, object: *mut c_void);
 
-    /// `rank` communicates no more.
-    fn leave(&self) {}
+    /// The rank communicates no more, and so many of its requests are neither complete nor freed.
+    fn leave(&self, _open_requests: usize) {}
 
     /// Ends the whole run.
     fn abort(&self, rank: usize, code: c_int, message: &str) -> !;
@@ -90,6 +90,8 @@ pub struct Rank {
     pub groups: Table<Group>,
     pub shared: Rc<Shared>,
     pub requests: Table<Request>,
+    /// Requests that the program had neither completed nor freed when it ended MPI.
+    pub open_requests: Cell<usize>,
     pub messages: Table<Matched>,
     pub sessions: Table<crate::session::Session>,
     pub windows: Table<Window>,
@@ -110,6 +112,7 @@ pub struct Rank {
     /// How many times more the interface for tools was initialized than finalized.
     pub tools: Cell<u32>,
     pub node_name: String,
+    nodes: Option<Rc<[u32]>>,
     /// How often the clock was read since the last call of another function, and when it was read last without moving.
     readings: Cell<(u32, Picos)>,
     /// Datatypes that the program has freed, and that requests under way may still need.
@@ -124,12 +127,18 @@ pub struct Setting {
     pub host: Rc<dyn Host>,
     pub compute: Compute,
     pub machine: Rc<str>,
+    /// The node of each rank; rank r is on node r where it is missing.
+    pub nodes: Option<Rc<[u32]>>,
     pub shared: Rc<Shared>,
 }
 
 impl Setting {
-    pub fn new(host: Rc<dyn Host>, compute: Compute, machine: &str) -> Setting {
-        Setting { host, compute, machine: machine.into(), shared: Rc::new(Shared::new()) }
+    pub fn new(host: Rc<dyn Host>, compute: Compute, machine: &str, nodes: Option<&[u32]>) -> Setting {
+        Setting { host, compute, machine: machine.into(), nodes: nodes.map(Rc::from), shared: Rc::new(Shared::new()) }
+    }
+
+    fn node_of(&self, number: usize) -> usize {
+        self.nodes.as_ref().map_or(number, |nodes| nodes[number] as usize)
     }
 }
 
@@ -226,6 +235,7 @@ impl Rank {
             groups: Table::new(kind::GROUP),
             shared: setting.shared.clone(),
             requests: Table::new(kind::REQUEST),
+            open_requests: Cell::new(0),
             messages: Table::new(kind::REQUEST),
             sessions: Table::new(kind::SESSION),
             windows: Table::new(kind::WIN),
@@ -239,7 +249,8 @@ impl Rank {
             attached: Cell::new((0, 0)),
             buffered: Cell::new(0),
             tools: Cell::new(0),
-            node_name: format!("{}-node{number}", setting.machine),
+            node_name: format!("{}-node{}", setting.machine, setting.node_of(number)),
+            nodes: setting.nodes.clone(),
             endpoint,
             readings: Cell::new((0, Picos::ZERO)),
             released: RefCell::default(),
@@ -258,9 +269,9 @@ impl Rank {
         self.endpoint.rank()
     }
 
-    /// The node that a rank runs on: each has one of its own.
+    /// The node that a rank runs on.
     pub fn node_of(&self, number: usize) -> usize {
-        number
+        self.nodes.as_ref().map_or(number, |nodes| nodes[number] as usize)
     }
 
     /// The program has come back to MPI: what it computed takes its time.
@@ -425,7 +436,8 @@ impl Rank {
     /// The program communicates no more.
     pub fn finish(&self) {
         self.phase.set(Phase::Finalized);
-        self.host.leave();
+        self.open_requests.set(self.requests.len());
+        self.host.leave(self.requests.len());
     }
 
     pub fn abort(&self, code: c_int, message: &str) -> ! {

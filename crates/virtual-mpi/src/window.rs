@@ -13,6 +13,7 @@ use crate::attribute::Attributes;
 use crate::communicator::{Communicator, Group};
 use crate::fault::Fault;
 use crate::info::Info;
+use crate::processes::common::Common;
 use crate::request::Request;
 use crate::target::Target;
 
@@ -97,6 +98,8 @@ pub struct Window {
     pub numbers: Box<(abi::Aint, c_int, c_int, c_int)>,
     /// Memory that goes with the window.
     pub owned: Option<*mut u8>,
+    /// Memory that processes share for it.
+    pub common: Option<Common>,
     pub targets: Vec<Rc<Target>>,
     pub epochs: Epochs,
     pub pending: RefCell<BTreeMap<usize, Vec<Pending>>>,
@@ -128,6 +131,7 @@ impl Window {
             flavor,
             parts,
             owned: None,
+            common: None,
             targets,
             epochs: Epochs::default(),
             pending: RefCell::default(),

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from weft.cli import errors, speaking, teaching
+from weft.cli import errors, outputs, speaking, teaching
 
 if TYPE_CHECKING:
     from weft.hosting.run import HostedRun
@@ -18,6 +18,10 @@ weft run --on ipsc860 -n 64 program.py  # a script with mpi4py on 64 nodes of an
 weft run --on frontera -n 256 program.py --steps 10  # what follows the script is the script's
 weft run --on frontera -n 256 ./program  # a compiled program, as it was built against MPICH: a process for each rank
 weft run --on frontera -n 8 --isolate program.py  # a script whose ranks are processes too
+weft run --on frontera -n 64 --ranks-per-node 16 program.py  # sixteen ranks on each of four nodes
+weft run --on ipsc860 -n 4 --placement 0,1,3,2 program.py  # rank by rank, the node that it runs on
+weft run --on ipsc860 -n 4 --trace timeline.json program.py  # what each rank did when, for Perfetto
+weft run --on ipsc860 -n 4 --compute measured program.py  # computation takes what it would on its nodes
 weft run --on here.toml -n 2 --compute 1 program.py  # computation takes what it takes here
 weft run --on here -n 2 ./program  # on real MPI, on this machine: nothing is replaced
 """
@@ -37,17 +41,31 @@ def run(
     on: Annotated[
         str, typer.Option("--on", help="The machine: a name of the catalogue or a machine file; here: on real MPI.")
     ] = "",
-    ranks: Annotated[int, typer.Option("-n", "--ranks", min=1, help="How many ranks run, rank r on node r.")] = 2,
+    ranks: Annotated[int, typer.Option("-n", "--ranks", min=1, help="How many ranks run.")] = 2,
     compute: Annotated[
-        float | None,
+        str | None,
         typer.Option(
-            help="The factor on processor time measured here that computation between calls takes. Default: it takes "
-            "no time, and two runs are equal."
+            help="How computation between calls counts. measured: processor time here, times the ratio of the node "
+            "rates of the two machines; 50 or scale=50: times that factor; declared (the default): no time but for "
+            "what the program declares, and two runs are equal."
         ),
     ] = None,
     isolate: Annotated[
         bool, typer.Option("--isolate", help="Give the ranks of a script a process each; compiled programs have them.")
     ] = False,
+    ranks_per_node: Annotated[
+        int | None,
+        typer.Option(min=1, help="How many ranks share a node, each with an equal part of its processors. Default: 1."),
+    ] = None,
+    placement: Annotated[
+        str | None,
+        typer.Option(
+            help="block: ranks that follow each other share a node; cyclic: they are dealt out in turn; or a list of "
+            "nodes, one for each rank: 0-3,8,8. Default: block."
+        ),
+    ] = None,
+    trace: Annotated[Path | None, typer.Option(help="Write a timeline (Chrome trace JSON) of the run.")] = None,
+    force: outputs.Replace = False,
 ) -> None:
     """A program of MPI on any machine: an unmodified script with mpi4py or a compiled program, in virtual time.
 
@@ -62,24 +80,41 @@ def run(
     if not on:
         raise UsageError("--on: which machine? `weft machines` lists those there are")
     try:
-        outcome = run_program(program, *(arguments or ()), on=on, ranks=ranks, compute=compute, isolate=isolate)
+        outcome = run_program(
+            program,
+            *(arguments or ()),
+            on=on,
+            ranks=ranks,
+            compute=compute,
+            isolate=isolate,
+            ranks_per_node=ranks_per_node,
+            placement=placement,
+            trace=trace,
+            force=force,
+        )
     except HostedError as error:
         errors.say(str(error))
         raise typer.Exit(error.code) from None
     if not speaking.is_quiet():
-        _tell(outcome, ranks, compute)
+        _tell(outcome, ranks)
+    for remark in outcome.remarks:
+        print(f"weft: {remark}", file=sys.stderr)
     if outcome.code:
         raise typer.Exit(outcome.code)
 
 
-def _tell(outcome: HostedRun, ranks: int, compute: float | None) -> None:
+def _tell(outcome: HostedRun, ranks: int) -> None:
     """How long it took, on standard error: standard output is the program's."""
     from weft import units
 
     if outcome.messages is None:
         print(f"weft: {ranks} ranks on real MPI: {units.seconds(outcome.makespan)} with their start", file=sys.stderr)
         return
-    counted = "takes no time" if compute is None else f"takes {compute:g} times its processor time here"
+    counted = (
+        "takes no time" if outcome.compute is None else f"takes {outcome.compute:.4g} times its processor time here"
+    )
+    if outcome.rates:
+        counted += f" ({'; '.join(map(str, outcome.rates))})"
     print(
         f"weft: {ranks} ranks on {outcome.machine}: {units.seconds(outcome.makespan)} of virtual time, "
         f"{outcome.messages} messages; computation {counted}",

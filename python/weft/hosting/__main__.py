@@ -42,7 +42,8 @@ def main() -> NoReturn:
 
     hub = Hub([program(rank) for rank in range(ranks)], modules.enter, fail)
     modules.install()
-    report = hub.run(request["machine"], request["path"], nodes=request["nodes"], compute=request["compute"])
+    options = {name: request[name] for name in ("nodes", "compute", "trace")}
+    report = hub.run(request["machine"], request["path"], **options)
     _write(request["report"], report, codes)
     flush()
     # Modules of C may not come apart in the order that the interpreter likes.
@@ -83,14 +84,7 @@ def _finalize() -> None:
 
 
 def _write(path: str, report: Report, codes: list[int]) -> None:
-    content = {
-        "makespan": report.makespan,
-        "finished": report.finished,
-        "messages": report.messages,
-        "error": report.error,
-        "blocked": [vars(blocked) for blocked in report.blocked],
-        "codes": codes,
-    }
+    content = vars(report) | {"blocked": [vars(blocked) for blocked in report.blocked], "codes": codes}
     files.write_text(json.dumps(content), path)
 
 

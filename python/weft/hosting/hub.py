@@ -17,6 +17,7 @@ from typing import Any
 
 import greenlet
 
+from weft import files
 from weft.hosting.library import load
 
 __all__ = ["Blocked", "Hub", "Report"]
@@ -35,11 +36,13 @@ class _Interface(ctypes.Structure):
         ("resume", ctypes.POINTER(ctypes.c_void_p)),
         ("abort", ctypes.c_void_p),
         ("report", ctypes.c_void_p),
+        ("announce", ctypes.c_void_p),
     )
 
 
 _ABORT = ctypes.CFUNCTYPE(None, ctypes.c_int, ctypes.c_int, ctypes.c_char_p)
 _REPORT = ctypes.CFUNCTYPE(None, ctypes.c_char_p)
+_ANNOUNCE = ctypes.CFUNCTYPE(None, ctypes.c_uint64)
 
 
 @dataclass(frozen=True)
@@ -59,6 +62,11 @@ class Report:
     finished: list[float] = field(default_factory=list)
     messages: int = 0
     error: str | None = None
+    unreceived: list[tuple[int, int, int, int]] = field(default_factory=list)
+    unreceived_count: int = 0
+    open_requests: list[tuple[int, int]] = field(default_factory=list)
+    open_requests_count: int = 0
+    trace_error: str | None = None
     blocked: list[Blocked] = field(default_factory=list)
 
 
@@ -107,20 +115,33 @@ class Hub:
 
         return resume
 
-    def run(self, machine: str, path: str, *, nodes: list[int] | None = None, compute: float | None = None) -> Report:
-        """Run the programs on the machine whose file has this text; returns when all have come to their end."""
+    def run(
+        self,
+        machine: str,
+        path: str,
+        *,
+        nodes: list[int] | None = None,
+        compute: float | None = None,
+        trace: tuple[str, str] | None = None,
+    ) -> Report:
+        """Run the programs on the machine whose file has this text; returns when all have come to their end.
+
+        `trace` is the file that a timeline is written to, and what it is called in messages.
+        """
         request = {
             "machine": machine,
             "path": path,
             "ranks": len(self._ranks),
             "nodes": nodes,
             "compute": compute,
+            "trace": trace[0] if trace else None,
         }
         park = greenlet.getcurrent().switch
         resumes = [self._resume(rank) for rank in range(len(self._ranks))]
         addresses = (ctypes.c_void_p * len(resumes))(*(id(resume) for resume in resumes))
         abort = _ABORT(lambda rank, code, message: self._fail(rank, code, message.decode(errors="replace")))
         receive = _REPORT(lambda text: self._report.update(json.loads(text)))
+        announce = _ANNOUNCE(files.warning_of_large(trace[1] if trace else ""))
         interface = _Interface(
             ensure=_address(ctypes.pythonapi.PyGILState_Ensure),
             release=_address(ctypes.pythonapi.PyGILState_Release),
@@ -131,11 +152,11 @@ class Hub:
             resume=ctypes.cast(addresses, ctypes.POINTER(ctypes.c_void_p)),
             abort=_address(abort),
             report=_address(receive),
+            announce=_address(announce),
         )
         self._library.weft_run(json.dumps(request).encode(), ctypes.byref(interface))
-        report = Report(**{name: self._report[name] for name in ("makespan", "finished", "messages", "error")})
-        report.blocked = [Blocked(rank, call, self._where(rank)) for rank, call in self._report["blocked"]]
-        return report
+        blocked = [Blocked(rank, call, self._where(rank)) for rank, call in self._report.pop("blocked")]
+        return Report(**self._report, blocked=blocked)
 
     def _where(self, rank: int) -> str:
         """File and line of the innermost frame of a rank's program that is no frame of weft's."""

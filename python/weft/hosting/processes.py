@@ -12,6 +12,7 @@ from weft import files
 from weft.hosting.library import path
 
 _REPORT = ctypes.CFUNCTYPE(None, ctypes.c_char_p)
+_ANNOUNCE = ctypes.CFUNCTYPE(None, ctypes.c_uint64)
 _PR_SET_PDEATHSIG, _SIGKILL = 1, 9
 
 
@@ -26,7 +27,9 @@ def main() -> NoReturn:
     receive = _REPORT(lambda text: received.update(json.loads(text)))
     # The ranks' processes load the library themselves: what this one has is its simulator.
     library = ctypes.CDLL(os.fspath(path()), mode=ctypes.RTLD_LOCAL)
-    library.weft_serve(json.dumps(request).encode(), receive)
+    file, name = request["trace"] or (None, "")
+    announce = _ANNOUNCE(files.warning_of_large(name))
+    library.weft_serve(json.dumps(request | {"trace": file}).encode(), receive, announce)
     files.write_text(json.dumps(received), request["report"])
     os._exit(received["code"] or max(received["codes"], default=0))
 

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import collections
+import contextlib
 import json
 import logging
+import math
 import os
 import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
+from weft import files
 from weft._core import Machine, RunError, UsageError
 from weft.catalogue import machine as find_machine
 from weft.catalogue import passes_messages
@@ -21,6 +26,8 @@ from weft.hosting import here, limits
 from weft.hosting.binary import Kind, Linkage, kind, libraries, linkage
 from weft.hosting.library import OPEN_MPI_NAME, open_mpi_path
 from weft.hosting.library import path as library_path
+from weft.hosting.placing import nodes_of
+from weft.hosting.rates import Rate, factor, rates
 
 __all__ = ["HostedRun", "run"]
 
@@ -48,6 +55,14 @@ class HostedRun:
         The exit code of each rank's program; on real MPI, that of the launcher.
     compute
         The factor on processor time measured here that computation between calls counts with; None: it takes no time.
+    unreceived
+        Messages that were sent and never received; not known on real MPI.
+    open_requests
+        Requests that were neither complete nor freed when ranks ended MPI; not known on real MPI.
+    remarks
+        What the program should have cleaned up, in sentences.
+    rates
+        What the factor on computation was found by, where it was.
     """
 
     machine: str
@@ -57,6 +72,10 @@ class HostedRun:
     messages: int | None
     codes: tuple[int, ...]
     compute: float | None
+    unreceived: int = 0
+    open_requests: int = 0
+    remarks: tuple[str, ...] = ()
+    rates: tuple[Rate, ...] = ()
 
     @property
     def code(self) -> int:
@@ -77,8 +96,12 @@ def run(
     *arguments: str,
     on: str | os.PathLike[str] | Machine,
     ranks: int,
-    compute: float | None = None,
+    compute: float | str | None = None,
     isolate: bool = False,
+    ranks_per_node: int | None = None,
+    placement: str | Sequence[int] | None = None,
+    trace: str | os.PathLike[str] | None = None,
+    force: bool = False,
 ) -> HostedRun:
     """Run an unmodified program of MPI on the ranks of a described machine, in virtual time.
 
@@ -97,12 +120,24 @@ def run(
         Name of a machine of the catalogue, path of a machine file, or a machine; `here` runs the program on real MPI
         on this one, with the launcher that `weft measure` takes.
     ranks
-        How many ranks run, rank r on node r.
+        How many ranks run, rank r on node r unless one of the next says otherwise.
     compute
-        The factor on processor time measured here that computation between calls of MPI takes in virtual time. Where it
-        is None, computation takes no time, and two runs are equal to the bit.
+        The factor on processor time measured here that computation between calls of MPI takes in virtual time, as a
+        number or as text (`50`, `scale=50`). `measured`: the ratio of the two machines' node rates, which some seconds
+        of measuring here find; ranks that share a node have equal parts of it. `none`, `declared` or None: computation
+        takes no time but for what the program declares by `weft.compute`, and two runs are equal to the bit.
     isolate
         Gives the ranks of a script a process each, as those of compiled programs have.
+    ranks_per_node
+        How many ranks share a node, each with an equal part of its processors. A message between two of them takes what
+        a message to oneself takes; they share the node's links, and memory by `MPI_Win_allocate_shared`.
+    placement
+        `block`, the default: ranks that follow each other share a node; `cyclic`: they are dealt out over the nodes in
+        turn; or a list of nodes, one for each rank, as numbers or as text (`0-3,8,8`).
+    trace
+        File for a timeline of the run (Chrome trace JSON, for Perfetto). Every message is four to six events of it.
+    force
+        Replaces the file if there is one.
 
     Raises
     ------
@@ -122,22 +157,34 @@ def run(
     48
     """
     if on == here.HERE:
+        if ranks_per_node is not None or placement is not None:
+            raise UsageError("on real MPI its launcher places ranks: leave out where they run")
+        if trace is not None:
+            raise UsageError("a timeline is drawn in virtual time: name a described machine")
         return _run_here(program, arguments, ranks, compute, isolate=isolate)
     described = on if isinstance(on, Machine) else find_machine(on)
+    if trace is not None:
+        files.check_output(trace, (), force=force)
     path = _resolved(program)
-    _check(path, described, ranks, compute)
+    scale, compared = _compute(compute, described)
+    _check(path, described, scale)
+    nodes = nodes_of(described, ranks, ranks_per_node, placement)
+    if compared and nodes is not None:
+        scale = (scale or 1.0) * max(collections.Counter(nodes).values())
     sort = kind(path)
     library = _check_kind(path, sort, ranks, isolate=isolate)
     _log.info("run %s on %d ranks of %s", path, ranks, described.name)
-    with tempfile.TemporaryDirectory(prefix="weft-run-") as folder:
+    writes = contextlib.nullcontext() if trace is None else files.replaced(trace)
+    with tempfile.TemporaryDirectory(prefix="weft-run-") as folder, writes as timeline:
         report = Path(folder) / "report.json"
         request = {
             "ranks": ranks,
             "machine": described.to_toml(),
             "path": described.name,
-            "nodes": None,
-            "compute": compute,
+            "nodes": nodes,
+            "compute": scale,
             "report": str(report),
+            "trace": None if timeline is None else (str(timeline), os.fspath(trace or "")),
         }
         if sort is Kind.SCRIPT and not isolate:
             heap = {name: value for name, value in HEAP.items() if name not in os.environ}
@@ -152,8 +199,10 @@ def run(
         if not report.exists():
             raise HostedError(f"{path.name} ended with exit code {code} before the run did", code or 1)
         outcome = json.loads(report.read_text())
-    if outcome["error"] is not None:
-        raise HostedError(_message(outcome), code or 1)
+        if outcome["error"] is not None:
+            raise HostedError(_message(outcome), code or 1)
+        if outcome["trace_error"] is not None:
+            raise HostedError(f"{trace} could not be written: {outcome['trace_error']}", 1)
     return HostedRun(
         described.name,
         ranks,
@@ -161,12 +210,56 @@ def run(
         tuple(outcome["finished"]),
         outcome["messages"],
         tuple(outcome["codes"]),
-        compute,
+        scale,
+        outcome["unreceived_count"],
+        outcome["open_requests_count"],
+        tuple(_remarks(outcome)),
+        tuple(compared),
     )
 
 
+def _compute(compute: float | str | None, machine: Machine) -> tuple[float | None, Sequence[Rate]]:
+    """The factor that is meant, and what it was found by."""
+    if not isinstance(compute, str):
+        return compute, ()
+    if compute in ("none", "declared"):
+        return None, ()
+    if compute == "measured":
+        compared = rates(machine)
+        return factor(compared), compared
+    try:
+        return float(compute.removeprefix("scale=")), ()
+    except ValueError:
+        raise UsageError(
+            f"compute: expected measured, declared, none, or a factor such as 50 or scale=50, found {compute!r}"
+        ) from None
+
+
+def _remarks(outcome: Mapping[str, Any]) -> Iterator[str]:
+    """What a program should have received, completed or freed."""
+    if count := outcome["unreceived_count"]:
+        first = [
+            f"{bytes} bytes from rank {start} to rank {end}, tag {tag}"
+            for start, end, tag, bytes in outcome["unreceived"]
+        ]
+        yield f"{count} {'message was' if count == 1 else 'messages were'} never received: {_some(first, count)}"
+    if count := outcome["open_requests_count"]:
+        first = [f"{number} of rank {rank}" for rank, number in outcome["open_requests"]]
+        what = "request was" if count == 1 else "requests were"
+        yield f"{count} {what} neither completed nor freed before MPI_Finalize: {_some(first, len(first))}"
+
+
+def _some(listed: Sequence[str], count: int) -> str:
+    """The first of a list, and that there are more."""
+    return "; ".join(listed[:SHOWN]) + ("; …" if count > SHOWN else "")
+
+
+SHOWN = 3
+"""At most so many messages or ranks are named in a remark."""
+
+
 def _run_here(
-    program: str | os.PathLike[str], arguments: Sequence[str], ranks: int, compute: float | None, *, isolate: bool
+    program: str | os.PathLike[str], arguments: Sequence[str], ranks: int, compute: float | str | None, *, isolate: bool
 ) -> HostedRun:
     """Run a program on real MPI."""
     path = _resolved(program)
@@ -198,7 +291,7 @@ def _resolved(program: str | os.PathLike[str]) -> Path:
     return path
 
 
-def _check(path: Path, machine: Machine, ranks: int, compute: float | None) -> None:
+def _check(path: Path, machine: Machine, compute: float | None) -> None:
     """Refuse what cannot run, before anything is started."""
     if not library_path().exists():
         raise UsageError(
@@ -209,9 +302,7 @@ def _check(path: Path, machine: Machine, ranks: int, compute: float | None) -> N
         raise UsageError(f"{path}: there is no such program")
     if not passes_messages(machine):
         raise UsageError(f"{machine.name} is a data-parallel machine: its nodes pass no messages between programs")
-    if not 1 <= ranks <= machine.nodes:
-        raise UsageError(f"expected 1 to {machine.nodes} ranks, the nodes of {machine.name}, found {ranks}")
-    if compute is not None and compute < 0.0:
+    if compute is not None and not 0.0 <= compute < math.inf:
         raise UsageError(f"expected a factor on computation that is not negative, found {compute}")
 
 

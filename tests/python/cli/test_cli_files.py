@@ -28,6 +28,7 @@ WRITERS = [
     ("measure echo --on alpha --bytes 8", "-o", "x.csv"),
     ("measure echo --on alpha --bytes 8", "-o", "x.parquet"),
     ("measure barrier --on alpha --ranks 4", "--trace", "x.json"),
+    ("run --on alpha {} program.py", "--trace", "x.json"),
     ("measure echo --bytes 8", "-o", "x.csv"),
     ("health --on alpha", "-o", "x.csv"),
     ("import old.txt", "-o", "x.csv"),
@@ -43,13 +44,18 @@ WRITERS = [
     ("fghc run p.fghc", "--trace", "x.json"),
     ("fghc advise p.fghc", "-o", "x.csv"),
 ]
-"""Every option of a command that names a file which is written."""
+"""Every option of a command that names a file which is written; at the end, or where {} stands."""
+
+
+def with_option(line, option):
+    """A command with an option."""
+    return line.format(option) if "{}" in line else f"{line} {option}"
 
 
 @pytest.mark.parametrize(("line", "option", "name"), WRITERS, ids=lambda part: part)
 def test_a_file_that_exists_is_refused_before_any_work(weft, line, option, name, tmp_path):
     (tmp_path / name).write_text("mine")
-    code, out, err = weft(f"{line} {option} {name}")
+    code, out, err = weft(with_option(line, f"{option} {name}"))
     assert code == 2
     assert err.replace("\n", " ").startswith(f"error: {name} exists: --force (from Python, force=True) replaces it")
     assert out == ""
@@ -58,7 +64,7 @@ def test_a_file_that_exists_is_refused_before_any_work(weft, line, option, name,
 
 @pytest.mark.parametrize(("line", "option", "name"), WRITERS, ids=lambda part: part)
 def test_a_folder_that_is_not_there_is_refused_before_any_work(weft, line, option, name, tmp_path):
-    code, _, err = weft(f"{line} {option} nowhere/{name}")
+    code, _, err = weft(with_option(line, f"{option} nowhere/{name}"))
     assert code == 2
     assert f"error: nowhere/{name}: there is no folder nowhere" in err
     assert list(tmp_path.iterdir()) == []

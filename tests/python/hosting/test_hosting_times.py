@@ -57,3 +57,29 @@ def test_computation_counts_where_it_is_asked_for(tmp_path):
     counted = weft.run(program, on="frontera", ranks=2, compute=1.0)
     doubled = weft.run(program, on="frontera", ranks=2, compute=100.0)
     assert without.makespan < 1e-4 < counted.makespan < doubled.makespan
+
+
+def test_what_computation_may_be(tmp_path, monkeypatch):
+    from weft.hosting import rates
+    from weft.hosting import run as running
+
+    program = tmp_path / "program.py"
+    program.write_text(
+        "import time\nfrom mpi4py import MPI\nend = time.thread_time() + 0.05\n"
+        "while time.thread_time() < end:\n    pass\nMPI.COMM_WORLD.Barrier()\n"
+    )
+    # On an iPSC/860 a sum of products takes 50 ns and a copied byte 16.8 ns.
+    here = {"float64_sum_of_products": 5e-9, "copy_byte": 1.68e-10}
+    monkeypatch.setattr(running, "rates", lambda machine: rates.rates(machine, lambda names: here))
+    measured = weft.run(program, on="ipsc860", ranks=2, compute="measured")
+    assert measured.compute == pytest.approx((10 * 100) ** 0.5)
+    assert [rate.operation for rate in measured.rates] == list(here)
+    assert measured.makespan > 0.05 * measured.compute
+    shared = weft.run(program, on="ipsc860", ranks=2, ranks_per_node=2, compute="measured")
+    assert shared.compute == pytest.approx(2 * measured.compute)
+    assert weft.run(program, on="ipsc860", ranks=2, compute="scale=3").compute == 3
+    assert weft.run(program, on="ipsc860", ranks=2, compute="declared").makespan < 0.05
+    with pytest.raises(weft.UsageError, match="expected measured, declared, none, or a factor such as 50"):
+        weft.run(program, on="ipsc860", ranks=2, compute="much")
+    with pytest.raises(weft.UsageError, match="not negative, found nan"):
+        weft.run(program, on="ipsc860", ranks=2, compute="nan")

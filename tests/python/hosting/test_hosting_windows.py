@@ -198,3 +198,21 @@ window.Lock(1 - comm.rank)
         weft.run(program, on="ipsc860", ranks=2)
     assert "deadlock: 2 of 2 ranks cannot go on" in str(caught.value)
     assert f"rank 1: MPI_Win_lock at {program}:" in str(caught.value)
+
+
+@SHARED_OR_NOT
+def test_a_fence_of_one_rank_waits_for_what_it_has_put(tmp_path, capfd, isolate):
+    text = """
+memory = np.zeros(4)
+window = MPI.Win.Create(memory, 8, comm=MPI.COMM_SELF)
+window.Fence()
+window.Put(np.arange(4.0), 0)
+window.Fence()
+seen = memory.sum()
+window.Lock(0)
+window.Accumulate(np.ones(4), 0)
+window.Unlock(0)
+print(seen, memory.sum())
+window.Free()
+"""
+    assert printed(tmp_path, capfd, text, ranks=1, isolate=isolate) == ["6.0 10.0"]

@@ -14,7 +14,7 @@ use rustc_hash::FxHashMap;
 use slab::Slab;
 use weft_base::{Interrupt, Operation, Picos};
 use weft_comm::matching::{Envelope, MatchQueues, Pattern};
-use weft_comm::{Blocked, Buffer, Call, CollectiveKind};
+use weft_comm::{Blocked, Buffer, Call, CollectiveKind, Tag};
 use weft_machine::{Completion, Machine, Switching};
 use weft_network::{Network, Table};
 
@@ -24,6 +24,7 @@ use crate::placement::Placement;
 use crate::prefetch::{prefetch, prefetch_bytes};
 use crate::queue::EventQueue;
 use crate::request::{MaybeKey, MaybeTime, Message, MessageKey, Packet, Receive, ReceiveKey, Send, SendKey, Taken};
+use crate::run::Unreceived;
 use crate::trace::{Trace, TraceEvent, TraceKind};
 use files::Io;
 
@@ -117,8 +118,10 @@ pub(crate) struct Core {
     /// Ranks that want to know when nothing can happen any more, and whether they are told.
     quiet: std::collections::BTreeMap<u32, bool>,
     forwarding: Table<Forwarding>,
-    /// No host, no packets, no store-and-forward, nothing degraded: nearly every message takes the short way through [`Core::enter`].
+    /// No host, no shared nodes, no packets, no store-and-forward, nothing degraded: nearly every message takes the short way through [`Core::enter`].
     is_plain: bool,
+    /// How many ranks there are on the node of each; empty where none shares one.
+    sharers: Vec<u32>,
     self_copy: Line,
     host: Option<Line>,
     host_free: Picos,
@@ -174,8 +177,10 @@ impl Core {
             is_plain: !steals
                 && machine.packets.is_none()
                 && placement.host_rank().is_none()
+                && !placement.shares_nodes()
                 && machine.degradation.is_none(),
             forwarding: Table::new(if steals { machine.nodes() } else { 0 }),
+            sharers: if placement.shares_nodes() { placement.sharers() } else { Vec::new() },
             self_copy: Line { startup: machine.self_message.startup, byte_time: machine.self_message.byte_time },
             host: machine.host.as_ref().map(|host| Line { startup: host.startup, byte_time: host.byte_time }),
             host_free: Picos::ZERO,
@@ -238,6 +243,22 @@ impl Core {
 
     pub fn clock(&self, rank: u32) -> Picos {
         self.ranks[rank as usize].clock
+    }
+
+    /// Messages of programs that no receive has taken, receiver by receiver.
+    pub fn unreceived(&self) -> Vec<Unreceived> {
+        let arrived = self.ranks.iter().flat_map(|rank| rank.queues.unexpected());
+        let sent = arrived.filter_map(|(envelope, key)| match envelope.tag() {
+            Tag::User(tag) => Some((tag, &self.messages[*key as usize])),
+            Tag::Collective { .. } => None,
+        });
+        let told = |(tag, message): (u32, &Message)| Unreceived {
+            from: message.from as usize,
+            to: message.to as usize,
+            tag,
+            bytes: message.bytes,
+        };
+        sent.map(told).collect()
     }
 
     /// How far all ranks have got in the global order of events.
@@ -392,10 +413,12 @@ impl Core {
         self.host_free + self.costs.message(bytes).link.hop * hops
     }
 
-    /// What a program is charged for `count` operations; nothing if the machine file gives no time.
-    pub fn operations(&self, operation: Operation, count: u64) -> Picos {
+    /// What the program of `rank` is charged for `count` operations; nothing if the machine file gives no time. Ranks
+    /// that share a node have equal parts of its rate.
+    pub fn operations(&self, rank: u32, operation: Operation, count: u64) -> Picos {
         let seconds = self.machine.charged_time(operation).unwrap_or(0.0);
-        Picos::from_seconds(seconds * count as f64)
+        let sharers = self.sharers.get(rank as usize).copied().unwrap_or(1);
+        Picos::from_seconds(seconds * count as f64 * f64::from(sharers))
     }
 
     pub fn enter_collective(&mut self, rank: u32, kind: CollectiveKind, sequence: u32) {

@@ -135,9 +135,9 @@ impl Core {
         }
     }
 
-    /// What a message takes its sender and its receiver; within a rank, what a copy takes.
+    /// What a message takes its sender and its receiver; within a node, what a copy takes.
     fn agent_times(&mut self, (from, to): (u32, u32), bytes: u64) -> (Picos, Picos) {
-        if from == to {
+        if self.is_local(from, to) {
             return (self.self_copy.time(bytes), Picos::ZERO);
         }
         let cost = self.message_cost(from, to, bytes);
@@ -146,7 +146,7 @@ impl Core {
 
     /// When a message that enters the network at `now` is whole at its receiver.
     fn pass_remotely(&mut self, now: Picos, (from, to): (u32, u32), bytes: u64) -> Picos {
-        if from == to {
+        if self.is_local(from, to) {
             return now;
         }
         self.entered += 1;

@@ -93,7 +93,7 @@ impl Core {
             Some(first) if self.costs.acknowledged() => self.costs.message(first),
             _ => self.costs.message(bytes),
         };
-        if from == to {
+        if self.is_local(from, to) {
             cost.send = self.self_copy.time(bytes);
             cost.receive = Picos::ZERO;
             cost.completion = Completion::Buffered;
@@ -115,6 +115,17 @@ impl Core {
         let slower = |time: Picos, node| Picos::from_seconds(time.seconds() * noise / degradation.of_node(node));
         cost.send = slower(cost.send, from);
         cost.receive = slower(cost.receive, to);
+    }
+
+    /// Whether a message stays within a node: one to oneself, or to another rank there.
+    #[inline]
+    pub(super) fn is_local(&self, from: u32, to: u32) -> bool {
+        from == to || (self.placement.shares_nodes() && self.share_node(from, to))
+    }
+
+    fn share_node(&self, from: u32, to: u32) -> bool {
+        let with_host = self.is_host(from) || self.is_host(to);
+        !with_host && self.placement.node(from as usize) == self.placement.node(to as usize)
     }
 
     pub(super) fn is_host(&self, rank: u32) -> bool {
@@ -149,9 +160,10 @@ impl Core {
     pub(super) fn enter_specially(&mut self, now: Picos, key: MessageKey) {
         let message = &self.messages[key as usize];
         let (from, to, completion, bytes) = (message.from, message.to, message.completion, message.bytes);
-        if from == to && completion == Completion::Rendezvous {
+        let is_local = self.is_local(from, to);
+        if is_local && completion == Completion::Rendezvous {
             self.messages[key as usize].visible = now.into();
-        } else if from == to {
+        } else if is_local {
             self.arrive(key, now, now);
         } else if self.is_host(from) || self.is_host(to) {
             self.cross_to_host(now, key);
@@ -183,7 +195,7 @@ impl Core {
     pub(super) fn transfer(&mut self, now: Picos, key: MessageKey) {
         let message = &self.messages[key as usize];
         let (from, to, bytes) = (message.from, message.to, message.bytes);
-        if from == to {
+        if self.is_local(from, to) {
             self.arrive(key, now, now);
         } else if self.network.switching() == Switching::StoreAndForward {
             self.enter_packets(now, key);

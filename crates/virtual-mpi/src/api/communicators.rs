@@ -307,7 +307,7 @@ pub fn comm_split_type(
         {
             rank.node_of(rank.number()) as c_int
         }
-        // Ranks on one node: each has a node of its own.
+        // Ranks on one node.
         abi::COMM_TYPE_SHARED => rank.node_of(rank.number()) as c_int,
         // Ranks that reach a folder: files are everybody's.
         abi::COMM_TYPE_NEIGHBORHOOD => folder_color(rank, &*rank.comm(comm)?, info.get(b"nbhd_common_dirname"))?,

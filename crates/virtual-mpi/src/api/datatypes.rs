@@ -520,7 +520,7 @@ pub fn type_get_name(rank: &Rank, datatype: Handle, type_name: *mut c_char, resu
 
 /// A predefined datatype under another combiner, as the functions of Fortran's kinds give it.
 fn of_kind(rank: &Rank, size: u8, of: Class, recipe: Contents, newtype: *mut Handle) -> Answer {
-    let element = crate::datatype::Basic { class: of, size };
+    let element = crate::datatype::Basic { class: of, size, external: size };
     let mut datatype = Datatype::named(0, "", &[(0, element)], size.into());
     datatype.predefined = None;
     datatype.contents = recipe;

@@ -67,6 +67,8 @@ fn complete_target(rank: &Rank, window: &Window, target: usize, everywhere: bool
             rank.complete(&one.request);
         }
     }
+    // The program may look into its own memory next.
+    rank.endpoint.catch_up();
     Ok(())
 }
 
@@ -177,6 +179,7 @@ pub fn win_test(rank: &Rank, win: Win, flag: *mut c_int) -> Answer {
 fn acquire(rank: &Rank, window: &Window, target: usize, exclusive: bool) -> Answer {
     let acquired = window.reach(target, 0, Access::Acquire { exclusive }, Buffer::zeroed(0))?;
     rank.block(acquired.data())?;
+    rank.endpoint.catch_up();
     Ok(())
 }
 
@@ -185,6 +188,7 @@ fn release(rank: &Rank, window: &Window, target: usize) -> Answer {
     let released = window.reach(target, 0, Access::Release, Buffer::zeroed(0))?;
     complete_target(rank, window, target, true)?;
     rank.block(released.data())?;
+    rank.endpoint.catch_up();
     Ok(())
 }
 

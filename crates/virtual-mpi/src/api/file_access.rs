@@ -130,7 +130,16 @@ impl Access {
     fn convert(&self, data: &mut [u8]) -> Answer {
         if self.view.representation == Representation::External32 {
             let (datatype, count) = self.memory.check(self.rank)?;
-            datatype.swap_bytes(data, count);
+            require(datatype.external_size() == datatype.size, class::ERR_CONVERSION, || {
+                "files of external32 with elements that are shorter there than in memory (MPI_LONG, MPI_WCHAR)"
+                    .to_owned()
+            })?;
+            let converted = match self.direction {
+                Direction::Write => datatype.to_external(data, count),
+                Direction::Read => datatype.from_external(data, count),
+            };
+            let bytes = converted.len().min(data.len());
+            data[..bytes].copy_from_slice(&converted[..bytes]);
         }
         Ok(())
     }

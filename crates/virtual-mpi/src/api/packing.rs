@@ -3,6 +3,7 @@
 use std::ffi::{c_char, c_void};
 
 use crate::abi::{Aint, Comm, CountOut, Datatype as Handle};
+use crate::datatype::Datatype;
 use crate::fault::{Answer, Fault, class, require};
 use crate::rank::Rank;
 
@@ -35,15 +36,15 @@ fn pack_at(
     external: bool,
 ) -> Result<Aint, Fault> {
     let (datatype, count) = (rank.datatype(datatype)?, count_of(incount)?);
-    let bytes = count * datatype.size;
+    let bytes = count * size_as(&datatype, external);
     let fits = position >= 0 && position + bytes as Aint <= outsize;
     require(fits, class::ERR_TRUNCATE, || format!("{bytes} bytes at {position} of {outsize}"))?;
-    let mut data = vec![0; bytes];
+    let mut data = vec![0; count * datatype.size];
     // SAFETY: the program hands in so many elements, and memory for them from the position on.
     unsafe {
         datatype.pack(inbuf, count, &mut data);
         if external {
-            datatype.swap_bytes(&mut data, count);
+            data = datatype.to_external(&data, count);
         }
         std::ptr::copy_nonoverlapping(data.as_ptr(), outbuf.cast::<u8>().offset(position), bytes);
     }
@@ -76,7 +77,7 @@ fn unpack_at(
     external: bool,
 ) -> Result<Aint, Fault> {
     let (datatype, count) = (rank.datatype(datatype)?, count_of(outcount)?);
-    let bytes = count * datatype.size;
+    let bytes = count * size_as(&datatype, external);
     let fits = position >= 0 && position + bytes as Aint <= insize;
     require(fits, class::ERR_TRUNCATE, || format!("{bytes} bytes at {position} of {insize}"))?;
     let mut data = vec![0; bytes];
@@ -84,11 +85,16 @@ fn unpack_at(
     unsafe {
         std::ptr::copy_nonoverlapping(inbuf.cast::<u8>().offset(position), data.as_mut_ptr(), bytes);
         if external {
-            datatype.swap_bytes(&mut data, count);
+            data = datatype.from_external(&data, count);
         }
         datatype.unpack(&data, outbuf, count);
     }
     Ok(position + bytes as Aint)
+}
+
+/// Bytes of one when it is packed.
+fn size_as(datatype: &Datatype, external: bool) -> usize {
+    if external { datatype.external_size() } else { datatype.size }
 }
 
 pub fn pack_size(rank: &Rank, incount: Aint, datatype: Handle, _comm: Comm, size: CountOut) -> Answer {
@@ -140,6 +146,6 @@ pub fn pack_external_size(
     size: *mut Aint,
 ) -> Answer {
     check_representation(datarep)?;
-    put(size, (count_of(incount)? * rank.datatype(datatype)?.size) as Aint);
+    put(size, (count_of(incount)? * rank.datatype(datatype)?.external_size()) as Aint);
     Ok(())
 }

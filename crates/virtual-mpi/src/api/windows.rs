@@ -11,7 +11,9 @@ use crate::communicator::Communicator;
 use crate::errors::{Object, handler_of};
 use crate::fault::{Answer, Fault, class, require};
 use crate::info::Info;
+use crate::processes::common::Common;
 use crate::rank::Rank;
+use crate::target::Target;
 use crate::window::{Flavor, Part, Window};
 
 use super::{at, put, put_text, text};
@@ -46,6 +48,11 @@ fn exchange(rank: &Rank, comm: &Communicator, own: Part) -> Result<Vec<Part>, Fa
     Ok(all.iter().map(|data| part(data.values::<u64>())).collect())
 }
 
+/// What this rank reaches of all ranks of a window.
+fn targets(rank: &Rank, comm: &Communicator) -> Vec<Rc<Target>> {
+    comm.group.members.iter().map(|&member| rank.shared.window_target(comm.context, member)).collect()
+}
+
 /// Hands out a window of the parts that all ranks have.
 fn create(
     rank: &Rank,
@@ -56,7 +63,7 @@ fn create(
     owned: Option<*mut u8>,
     win: *mut Win,
 ) -> Answer {
-    let targets = comm.group.members.iter().map(|&member| rank.shared.window_target(comm.context, member)).collect();
+    let targets = targets(rank, &comm);
     let window = Window { owned, ..Window::new(comm, flavor, parts, targets, info) };
     put(win, rank.windows.insert(window));
     Ok(())
@@ -115,13 +122,45 @@ pub fn win_allocate_shared(
     let spread = info.get(b"alloc_shared_noncontig").is_some_and(|value| value == b"true");
     let step = |size: usize| if spread { size.next_multiple_of(SHARED_ALIGNMENT) } else { size };
     let whole: usize = sizes.iter().map(|part| step(part.size)).sum();
-    let owned = if comm.rank() == 0 { Some(super::allocate(whole)?) } else { None };
-    let first =
-        exchange(rank, &comm, Part { base: owned.map_or(0, <*mut u8>::expose_provenance), size, unit })?[0].base;
-    let begins = sizes.iter().scan(first, |next, part| Some(std::mem::replace(next, *next + step(part.size))));
+    let memory = share(rank, &comm, whole)?;
+    let begins = sizes.iter().scan(memory.first, |next, part| Some(std::mem::replace(next, *next + step(part.size))));
     let parts: Vec<Part> = sizes.iter().zip(begins).map(|(part, base)| Part { base, ..*part }).collect();
     put(baseptr.cast::<usize>(), parts[comm.rank()].base);
-    create(rank, comm, Flavor::Shared, parts, info, owned, win)
+    let targets = targets(rank, &comm);
+    let (owned, common) = (memory.owned, memory.common);
+    let window = Window { owned, common, ..Window::new(comm, Flavor::Shared, parts, targets, info) };
+    put(win, rank.windows.insert(window));
+    Ok(())
+}
+
+/// Memory that all ranks of a window reach.
+struct SharedMemory {
+    first: usize,
+    owned: Option<*mut u8>,
+    common: Option<Common>,
+}
+
+/// The first rank allocates for all; where each is a process, all map what it has.
+fn share(rank: &Rank, comm: &Communicator, bytes: usize) -> Result<SharedMemory, Fault> {
+    let unable = |error: std::io::Error| Fault::new(class::ERR_NO_MEM, format!("no shared memory: {error}"));
+    let is_first = comm.rank() == 0;
+    if comm.link.simulated().is_some() || comm.size() == 1 {
+        let owned = if is_first { Some(super::allocate(bytes)?) } else { None };
+        let own = Part { base: owned.map_or(0, <*mut u8>::expose_provenance), size: 0, unit: 1 };
+        let first = exchange(rank, comm, own)?[0].base;
+        return Ok(SharedMemory { first, owned, common: None });
+    }
+    let made = if is_first { Some(Common::create(comm.context, bytes).map_err(unable)?) } else { None };
+    let (process, descriptor) = made.as_ref().map_or((0, 0), Common::announced);
+    let own = Part { base: process as usize, size: descriptor as usize, unit: 1 };
+    let first = exchange(rank, comm, own)?[0];
+    let common = match made {
+        Some(common) => common,
+        None => Common::open((first.base as u32, first.size as u32), comm.context, bytes).map_err(unable)?,
+    };
+    // The first rank keeps its descriptor until all have come.
+    rank.block(collective::barrier(comm.links()))?;
+    Ok(SharedMemory { first: common.address(), owned: None, common: Some(common) })
 }
 
 pub fn win_create_dynamic(rank: &Rank, info: InfoHandle, comm: Comm, win: *mut Win) -> Answer {

@@ -8,7 +8,18 @@ use super::{Basic, Class, Datatype};
 use crate::abi::Aint;
 
 pub(super) const fn basic(class: Class, size: u8) -> Basic {
-    Basic { class, size }
+    Basic { class, size, external: size }
+}
+
+/// A C `long` has 4 bytes in `external32` and a wide character 2, whatever they have in memory (MPI 4.1, table 14.2).
+const LONG: Basic = Basic { external: 4, ..basic(Class::Signed, 8) };
+
+fn simple_basic(handle: c_int, class: Class, size: u8) -> Basic {
+    match handle {
+        0x4c00_0807 | 0x4c00_0808 => Basic { class, ..LONG },
+        0x4c00_040e => Basic { external: 2, ..basic(class, size) },
+        _ => basic(class, size),
+    }
 }
 
 /// The standard's own datatypes, by handle (`mpi.h` of MPICH).
@@ -82,7 +93,7 @@ pub fn predefined() -> BTreeMap<c_int, Rc<Datatype>> {
     let pairs = [
         (FLOAT_INT, "MPI_FLOAT_INT", basic(Float, 4), int, 4, 8),
         (DOUBLE_INT, "MPI_DOUBLE_INT", basic(Float, 8), int, 8, 16),
-        (LONG_INT, "MPI_LONG_INT", basic(Signed, 8), int, 8, 16),
+        (LONG_INT, "MPI_LONG_INT", LONG, int, 8, 16),
         (SHORT_INT, "MPI_SHORT_INT", basic(Signed, 2), int, 4, 8),
         (LONG_DOUBLE_INT, "MPI_LONG_DOUBLE_INT", basic(LongDouble, 16), int, 16, 32),
         (TWO_INT, "MPI_2INT", int, int, 4, 8),
@@ -94,7 +105,7 @@ pub fn predefined() -> BTreeMap<c_int, Rc<Datatype>> {
     let bounds = bounds.map(|(handle, name)| (handle, Rc::new(Datatype::named(handle, name, &[], 0))));
     let simple = simple.into_iter().map(|(handle, name, class, size)| {
         let size: u8 = size;
-        (handle, Rc::new(Datatype::named(handle, name, &[(0, basic(class, size))], Aint::from(size))))
+        (handle, Rc::new(Datatype::named(handle, name, &[(0, simple_basic(handle, class, size))], Aint::from(size))))
     });
     let pairs = pairs.into_iter().map(|(handle, name, value, index, offset, extent)| {
         (handle, Rc::new(Datatype::named(handle, name, &[(0, value), (offset, index)], extent)))

@@ -338,10 +338,10 @@ impl Connection {
         Arrived { outcome, data: Some(whole) }
     }
 
-    /// The program communicates no more.
-    pub fn leave(&self) {
+    /// The program communicates no more, and so many of its requests are neither complete nor freed.
+    pub fn leave(&self, open_requests: u32) {
         self.make_space();
-        self.put(&Command::Leave, &[]);
+        self.put(&Command::Leave { open_requests }, &[]);
         self.left.set(true);
         self.slot.give_to_hub(self.used.replace(0));
     }

@@ -185,7 +185,9 @@ pub enum Command {
         may_end: bool,
     },
     /// The rank communicates no more.
-    Leave,
+    Leave {
+        open_requests: u32,
+    },
     /// Answered by [`Answer::Next`].
     EndLook,
     /// Answered by [`Answer::Polled`]: whether the request is complete now.
@@ -386,6 +388,8 @@ pub struct Setup {
     pub machine: String,
     /// The factor on processor time.
     pub compute: Option<f64>,
+    /// The node of each rank; rank r is on node r where it is missing.
+    pub nodes: Option<Vec<u32>>,
     /// Messages are no longer than this, in bytes.
     pub longest: u64,
     /// What a look at a request costs that finds nothing, in picoseconds.

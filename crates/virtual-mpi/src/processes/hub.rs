@@ -2,6 +2,7 @@
 
 use std::cell::RefCell;
 use std::ffi::{CStr, CString, c_char};
+use std::path::PathBuf;
 use std::rc::Rc;
 
 use serde::{Deserialize, Serialize};
@@ -9,6 +10,9 @@ use weft_base::Interrupt;
 use weft_comm::{Communicator as _, RunError};
 use weft_machine::Machine;
 use weft_sim::{Options, Outcome, Placement, SimComm, run_with};
+
+use crate::hosting::placement;
+use crate::outcome::{Leftovers, Timeline};
 
 use super::children::{self, Child, Signals};
 use super::codec::Setup;
@@ -29,9 +33,11 @@ struct Request {
     /// Bytes of memory that a rank's process takes at least.
     each: u64,
     /// The node of each rank; rank r on node r where it is missing.
-    nodes: Option<Vec<usize>>,
+    nodes: Option<Vec<u32>>,
     /// The factor on processor time measured here; computation takes no time where it is missing.
     compute: Option<f64>,
+    /// Where a timeline is written.
+    trace: Option<PathBuf>,
 }
 
 /// What a run came to.
@@ -47,18 +53,27 @@ struct Report {
     codes: Vec<i32>,
     /// Ranks that cannot go on, with the call that they are in.
     blocked: Vec<(usize, String)>,
+    #[serde(flatten)]
+    leftovers: Leftovers,
+    #[serde(flatten)]
+    timeline: Timeline,
 }
 
-/// Runs a program whose ranks have a process each; `report` is called once, with JSON.
+/// Runs a program whose ranks have a process each; `report` is called once, with JSON, and `announce` with the bytes of a
+/// timeline before it is written.
 ///
 /// # Safety
 /// The request is a string of JSON; the function copies the string that it is handed.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn weft_serve(request: *const c_char, report: extern "C" fn(*const c_char)) {
+pub unsafe extern "C" fn weft_serve(
+    request: *const c_char,
+    report: extern "C" fn(*const c_char),
+    announce: extern "C" fn(u64),
+) {
     // SAFETY: the caller hands in a string that ends with zero.
     let request = unsafe { CStr::from_ptr(request) };
     let outcome = match serde_json::from_slice::<Request>(request.to_bytes()) {
-        Ok(request) => run(&request).unwrap_or_else(|report| report),
+        Ok(request) => run(&request, announce).unwrap_or_else(|report| report),
         Err(error) => failed(format!("the request cannot be read: {error}")),
     };
     let text = CString::new(serde_json::to_string(&outcome).unwrap_or_default()).unwrap_or_default();
@@ -69,16 +84,19 @@ fn failed(error: String) -> Report {
     Report { error: Some(error), code: 1, ..Report::default() }
 }
 
-fn run(request: &Request) -> Result<Report, Report> {
+fn run(request: &Request, announce: extern "C" fn(u64)) -> Result<Report, Report> {
     let machine = Machine::parse(&request.machine, &request.path).map_err(|error| failed(error.to_string()))?;
-    let placement =
-        request.nodes.as_ref().map_or_else(|| Placement::identity(request.ranks), |nodes| Placement::listed(nodes));
+    let placement = placement(request.ranks, request.nodes.as_deref());
     let signals = Signals::listen();
-    let options = Options { interrupt: Interrupt::new(children::is_interrupted), ..Options::default() };
+    let options = Options {
+        interrupt: Interrupt::new(children::is_interrupted),
+        trace: request.trace.is_some(),
+        ..Options::default()
+    };
     let run = start(request, &machine)?;
     let outcome = run_with(&machine, &placement, |endpoint: SimComm| Served::new(endpoint, &run), &options);
     let report = match outcome {
-        Ok(outcome) => finish(&run, &outcome),
+        Ok(outcome) => finish(&run, request, &outcome, announce),
         Err(error) => why(&run, error),
     };
     for process in &run.processes {
@@ -111,6 +129,7 @@ fn start(request: &Request, machine: &Machine) -> Result<Rc<Run>, Report> {
             call: String::new(),
             may_end: false,
             left: false,
+            open_requests: 0,
         })));
     }
     // The ranks open the memory by this process's descriptor: it stays open as long as the run.
@@ -129,6 +148,7 @@ fn setup(request: &Request, machine: &Machine) -> Result<Setup, RunError> {
         ranks: request.ranks,
         machine: machine.name.clone(),
         compute: request.compute,
+        nodes: request.nodes.clone(),
         longest,
         look,
         has_files,
@@ -137,10 +157,11 @@ fn setup(request: &Request, machine: &Machine) -> Result<Setup, RunError> {
 }
 
 /// Waits for the processes, which communicate no more, and reports.
-fn finish(run: &Run, outcome: &Outcome<()>) -> Report {
+fn finish(run: &Run, request: &Request, outcome: &Outcome<()>, announce: extern "C" fn(u64)) -> Report {
     let codes =
         run.processes.iter().map(|process| process.borrow_mut().child.finish().map_or(130, children::End::code));
     let codes: Vec<i32> = codes.collect();
+    let open_requests = run.processes.iter().map(|process| process.borrow().open_requests).enumerate();
     if children::is_interrupted() {
         return Report { code: 130, ..failed("the run was interrupted".to_owned()) };
     }
@@ -149,6 +170,8 @@ fn finish(run: &Run, outcome: &Outcome<()>) -> Report {
         finished: outcome.finished.clone(),
         messages: outcome.messages,
         codes,
+        leftovers: Leftovers::of(outcome, open_requests),
+        timeline: Timeline::write(request.trace.as_deref(), outcome, announce),
         ..Report::default()
     }
 }

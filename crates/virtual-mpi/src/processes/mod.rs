@@ -6,6 +6,7 @@
 mod children;
 pub(crate) mod client;
 pub(crate) mod codec;
+pub(crate) mod common;
 mod hub;
 pub(crate) mod rank;
 mod serve;

@@ -23,8 +23,8 @@ impl Host for Process {
         self.0.abort(code, message)
     }
 
-    fn leave(&self) {
-        self.0.leave();
+    fn leave(&self, open_requests: usize) {
+        self.0.leave(open_requests as u32);
     }
 }
 
@@ -55,7 +55,8 @@ pub fn begin() -> Option<&'static Rank> {
         }
     };
     let compute = connection.setup.compute.map_or(Compute::None, |scale| Compute::Measured { scale });
-    let setting = Setting::new(Rc::new(Process(connection.clone())), compute, &connection.setup.machine);
+    let setup = &connection.setup;
+    let setting = Setting::new(Rc::new(Process(connection.clone())), compute, &setup.machine, setup.nodes.as_deref());
     let link = Link::Remote(RemoteComm::new(connection));
     let rank: &'static Rank = Box::leak(Box::new(Rank::new(link, &setting)));
     set_current(rank);

@@ -38,6 +38,8 @@ pub struct Process {
     pub may_end: bool,
     /// It communicates no more.
     pub left: bool,
+    /// Requests that it had neither completed nor freed then.
+    pub open_requests: usize,
 }
 
 /// A rank ended the whole run.
@@ -279,8 +281,9 @@ impl Served {
             Command::LeaveCollective => endpoint.leave_collective(),
             Command::MayEnd { may_end } => self.process.borrow_mut().may_end = may_end,
             Command::BeginLook => endpoint.begin_look(),
-            Command::Leave => {
-                self.process.borrow_mut().left = true;
+            Command::Leave { open_requests } => {
+                let mut process = self.process.borrow_mut();
+                (process.left, process.open_requests) = (true, open_requests as usize);
                 return Ok(Done::Leave);
             }
             other => return self.reply(other, data),
