@@ -143,8 +143,8 @@ impl Signal {
 
 impl Data {
     /// The data at the start of every kernel. The order of the fields is the order in which the signal fills them; it
-    /// starts again at `p`, and for the scalars.
-    pub fn new() -> Box<Data> {
+    /// starts again at `p`, and for the scalars. Kernel 16's are laid out by its length, and kernel 14's begin with a seed.
+    pub fn new(searched: usize, seed: u64) -> Box<Data> {
         let mut signal = Signal::new();
         let one = &mut signal;
         let mut vectors = Vectors {
@@ -164,11 +164,11 @@ impl Data {
             sa: one.fill(),
             sb: one.fill(),
         };
-        search_data(&mut vectors);
+        search_data(&mut vectors, searched);
         let [du1, du2, du3] = vectors.du;
         let [_, dex, xi, ex, ex1, dex1, vx, xx, rx] = vectors.grid_14;
         let [vsp, vstp, vxne, vxnd, ve3, vlr, vlin, b5] = vectors.implicit_17;
-        let ix = random_indices();
+        let ix = random_indices(seed);
         let again = &mut Signal::new();
         let _: [[f64; 4]; 512] = again.rows();
         Box::new(Data {
@@ -232,7 +232,7 @@ impl Data {
             f: [1; 96],
             ix,
             ir: [0; 1001],
-            zone: zones(),
+            zone: zones(searched),
             inner_product: 0.0,
             search: Search::default(),
             xnm: 0.0,
@@ -283,32 +283,29 @@ impl Scalars {
     }
 }
 
-/// The length of kernel 16, by which its data are laid out.
-pub(super) const SEARCHED: usize = 75;
-
-fn search_data(vectors: &mut Vectors) {
+fn search_data(vectors: &mut Vectors, searched: usize) {
     let d = &mut vectors.d;
     d[0] = 1.019_804_864_287_64;
     for at in 1..d.len() {
         d[at] = d[at - 1] + 1.0e-4 / d[at - 1];
     }
-    let scale = d[SEARCHED - 1];
+    let scale = d[searched - 1];
     for (at, plan) in vectors.plan.iter_mut().enumerate() {
-        let k = (at % SEARCHED + 1) as f64;
+        let k = (at % searched + 1) as f64;
         *plan = scale * ((k + 1.0) / k);
     }
 }
 
-fn zones() -> [i64; 301] {
-    let mut zone = std::array::from_fn(|at| 2 * (at % SEARCHED + 1) as i64);
-    zone[2 * SEARCHED] = SEARCHED as i64;
+fn zones(searched: usize) -> [i64; 301] {
+    let mut zone = std::array::from_fn(|at| 2 * (at % searched + 1) as i64);
+    zone[2 * searched] = searched as i64;
     zone[300] = 0;
     zone
 }
 
-/// The generator of kernel 14: multiplicative congruential, 16807 modulo 2^31 - 1 from 256, scaled to 1 to 1001.
-fn random_indices() -> [i64; 1001] {
-    let mut state = 256u64;
+/// The generator of kernel 14: multiplicative congruential, 16807 modulo 2^31 - 1, scaled to 1 to 1001.
+fn random_indices(seed: u64) -> [i64; 1001] {
+    let mut state = seed;
     std::array::from_fn(|_| {
         state = state * 16807 % 2_147_483_647;
         1 + (state * 1000 / 2_147_483_647) as i64
