@@ -67,7 +67,7 @@ static CATALOGUE: [NodeBenchmark; 12] = [
         rows: &dhrystone::ROWS,
         takes: &[],
         aliases: &[],
-        source: Source::Cases(dhrystone::cases),
+        source: Source::Summarised(dhrystone::cases, dhrystone::add_dmips, dhrystone::DMIPS),
     },
     NodeBenchmark {
         name: "whetstone",

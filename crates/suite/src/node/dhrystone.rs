@@ -15,8 +15,16 @@ use std::ptr;
 use super::error::NodeError;
 use super::measure::{Case, expect_equal, timed};
 use super::request::NodeRequest;
+use super::row::NodeRow;
 
-pub(crate) const ROWS: [&str; 1] = ["dhrystone"];
+pub(crate) const ROWS: [&str; 2] = ["dhrystone", DMIPS];
+
+/// The same run, by that of the VAX 11/780.
+pub(crate) const DMIPS: &str = "dmips";
+
+/// Dhrystones a second of the VAX 11/780, which is taken to do a million instructions a second: the convention by which
+/// DMIPS are published.
+const OF_VAX: f64 = 1757.0;
 
 const ITERATIONS: u64 = 50_000;
 
@@ -31,6 +39,13 @@ pub(crate) fn cases(_: &NodeRequest) -> Result<Vec<Case>, NodeError> {
     case.repetitions_per_unit = ITERATIONS as f64;
     case.rate = Some((1.0, "Dhrystones/s"));
     Ok(vec![case])
+}
+
+/// Adds the rate as a multiple of the VAX's.
+pub(crate) fn add_dmips(rows: &mut Vec<NodeRow>) {
+    let Some(row) = rows.first() else { return };
+    let rate = row.rate.map(|rate| rate / OF_VAX);
+    rows.push(NodeRow { variant: DMIPS.to_owned(), rate, rate_unit: Some("DMIPS".to_owned()), ..row.clone() });
 }
 
 /// Thirty characters and a terminating zero.
