@@ -176,7 +176,7 @@ def calibrate(
             journal=outputs.journal,
         )  # fmt: skip
     _show_costs(costs)
-    typer.echo(f"costs: {output or default_path()}", err=True)
+    outputs.wrote(f"costs: {output or default_path()}")
 
 
 SLOW = 0.1

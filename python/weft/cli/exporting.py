@@ -58,4 +58,4 @@ def export(
     if output is None:
         typer.echo(text, nl=False)
     else:
-        typer.echo(f"{shape.value}: {output}", err=True)
+        outputs.wrote(f"{shape.value}: {output}")

@@ -81,7 +81,7 @@ def advise(
         from weft.files import deliver
 
         deliver(samples.content(table(standing.run for standing in advice.standings), output), output)
-        typer.echo(f"samples: {output}", err=True)
+        outputs.wrote(f"samples: {output}")
     if as_json or shown is Format.JSON:
         typer.echo(json.dumps(_plain(advice), indent=2))
     else:

@@ -95,7 +95,7 @@ def run(
         for assumption in done.assumed:
             typer.echo(f"assumed: {assumption}", err=True)
         if trace is not None:
-            typer.echo(f"timeline: {trace}", err=True)
+            outputs.wrote(f"timeline: {trace}")
     else:
         from weft._core import UsageError
         from weft.launch import mpiexec
@@ -127,7 +127,7 @@ def run(
         from weft.files import deliver
 
         deliver(samples.content(done.samples(), output), output)
-        typer.echo(f"samples: {output}", err=True)
+        outputs.wrote(f"samples: {output}")
     match done.status:
         case "failed":
             errors.say(done.message)

@@ -62,7 +62,11 @@ def fit(
     if output is not None:
         _refuse_unknown(fitted)
         deliver(fitted.to_machine(name or output.stem, file.name).encode(), output)
-        typer.echo(f"machine file: {output}", err=True)
+        outputs.wrote(f"machine file: {output}")
+
+
+MAX_HALF_WIDTH = 0.5
+"""Half of the interval of a startup, relative to it, beyond which no machine file is written."""
 
 
 def _refuse_unknown(fitted: Fit) -> None:
@@ -75,6 +79,17 @@ def _refuse_unknown(fitted: Fit) -> None:
             f"the startup of {fitted.machine}, {units.seconds(startup.value)}, cannot be told from 0 (it is below "
             f"{units.seconds(startup.high)}), so no machine file was written; measure more short messages and more "
             "launches: weft measure echo --bytes 0:1K -o FILE --resume"
+        )
+    if startup.high - startup.low > 2.0 * MAX_HALF_WIDTH * startup.value and startup.high < float("inf"):
+        raise model.FitError(
+            f"the startup of {fitted.machine} is anything from {units.seconds(startup.low)} to "
+            f"{units.seconds(startup.high)}, so no machine file was written; measure more launches: weft measure echo "
+            "--bytes 0:1K -o FILE --resume"
+        )
+    if fitted.byte_time.value == 0.0:
+        raise model.FitError(
+            f"the byte time of {fitted.machine} cannot be told from 0, so no machine file was written: long messages "
+            "would cost nothing on it; measure longer ones: weft measure echo --bytes 0:1M -o FILE --resume"
         )
 
 

@@ -51,7 +51,7 @@ def import_(
         _show(table)
     if output is not None:
         samples.write(table, output, force=force)
-        typer.echo(f"samples: {output}", err=True)
+        outputs.wrote(f"samples: {output}")
 
 
 def _show(table: object) -> None:

@@ -48,4 +48,4 @@ def report(
         described for described in weft.machines() if described.name in named and described.name not in (machine or [])
     ]
     write(table, output, machines=known, title=title, origin=", ".join(file.name for file in files), force=force)
-    typer.echo(f"report: {output}", err=True)
+    outputs.wrote(f"report: {output}")

@@ -25,6 +25,7 @@ weft reproduce dunigan-1991 --html pages  # one page: figures as in the paper, t
 weft reproduce dunigan-1991 --format csv  # every cell as tidy rows; or json
 weft reproduce george-1994  # polyshift on the CM-200: ranks 3 and 4 are blind predictions
 weft reproduce wu-shu-1989 --measure --table 1  # with columns of this machine, measured now
+weft reproduce dunigan-1991 --figure 2 --measure --plot  # five hypercubes beside this machine
 weft reproduce taki-1988 --figure 8  # FGHC on the simulated Multi-PSI, and measured here
 weft reproduce dunigan-1991 -o cells.csv  # every cell, for other tools
 """
@@ -51,12 +52,12 @@ def reproduce(
     here: Annotated[
         Path | None,
         typer.Option(
-            help="Samples for columns of this machine: of weft measure processor,router,… for wu-shu-1989, of weft "
-            "measure pshift for george-1994."
+            help="Samples of this machine for columns of it: of weft measure echo for figure 2 of dunigan-1991, of "
+            "processor,router,… for wu-shu-1989, of pshift for george-1994."
         ),
     ] = None,
     measure: Annotated[
-        bool, typer.Option("--measure", help="Measure this machine for these columns now (a minute at most).")
+        bool, typer.Option("--measure", help="Measure this machine for those columns now (up to a minute).")
     ] = False,
     html: Annotated[
         Path | None, typer.Option(help="Write pages into this folder: figures drawn, the error of every cell.")
@@ -172,8 +173,8 @@ def _here(paper: str, samples: Path | None, measure: bool) -> pl.DataFrame | Non
         return read(samples)
     if not measure:
         return None
-    from weft.study.reproducing import MEASURED_NOW, check_column
+    from weft.study.reproducing import check_column, measured_now
 
     check_column(paper)
-    typer.echo("measuring this machine: about a minute", err=True)
-    return MEASURED_NOW[paper]()
+    outputs.wrote("measuring this machine: up to a minute")
+    return measured_now(paper)

@@ -16,23 +16,25 @@ from weft.catalogue import operation_time
 from weft.launch.request import every, unknown
 from weft.launch.simulate import simulate
 from weft.papers import PAPERS, Reproduction
-from weft.study import operations_here, shifts_here
+from weft.study import echo_here, operations_here, shifts_here
 from weft.study.fghc_programs import FghcPrograms
 from weft.study.simulated_exchanges import SimulatedExchanges
 
-HERE: dict[str, Callable[[pl.DataFrame], Any]] = {
-    "wu-shu-1989": operations_here.OperationsHere,
-    "george-1994": shifts_here.ShiftsHere,
-}
-"""What reads samples of this machine, for the papers that have columns for them."""
-
-MEASURED_NOW: dict[str, Callable[[], pl.DataFrame]] = {
-    "wu-shu-1989": operations_here.measured_now,
-    "george-1994": shifts_here.measured_now,
-}
-"""What measures them."""
-
 _log = logging.getLogger(__name__)
+
+
+_HERE: dict[str, Callable[[pl.DataFrame], Any]] = {
+    "dunigan-1991": echo_here.echo_here,
+    "george-1994": shifts_here.ShiftsHere,
+    "wu-shu-1989": operations_here.OperationsHere,
+}
+"""Papers that have what was measured here beside theirs, and what they take of samples."""
+
+_MEASURED_NOW: dict[str, Callable[[], pl.DataFrame]] = {
+    "dunigan-1991": echo_here.measured_now,
+    "george-1994": shifts_here.measured_now,
+    "wu-shu-1989": operations_here.measured_now,
+}
 
 
 def reproduce(
@@ -80,7 +82,7 @@ def reproduce(
     wanted = inspect.signature(of_paper).parameters
     if here is not None:
         check_column(paper)
-        handed["here"] = HERE[paper](here)
+        handed["here"] = _HERE[paper](here)
     reproduced: Reproduction = of_paper(
         table, figure, **{name: what for name, what in handed.items() if name in wanted}
     )
@@ -97,8 +99,20 @@ def check_column(paper: str) -> None:
     """
     if paper not in PAPERS:
         raise UsageError(unknown("paper", paper, PAPERS, "weft reproduce --help"))
-    if paper not in HERE:
-        raise UsageError(f"{paper} has no column for what was measured here; {' and '.join(HERE)} have")
+    if paper not in _HERE:
+        raise UsageError(f"{paper} has no column for what was measured here; {', '.join(sorted(_HERE))} have")
+
+
+def measured_now(paper: str) -> pl.DataFrame:
+    """Samples of this machine for a paper's columns of it, measured now: up to a minute.
+
+    Raises
+    ------
+    UsageError
+        As :func:`check_column`.
+    """
+    check_column(paper)
+    return _MEASURED_NOW[paper]()
 
 
 def _simulate(

@@ -118,6 +118,25 @@ def test_a_startup_that_may_be_0_makes_no_machine(weft, tmp_path):
     assert weft("fit noisy.csv")[0] == 0
 
 
+@pytest.mark.parametrize(
+    ("spread", "why"),
+    [
+        ([(1.0, 3.0, 2.0), (2.0, 0.9, 4.0), (1.0, 5.0, 1.5)], "the startup of here is anything from "),
+        ([(1.0, 1.001, 1.002)] * 3, "the byte time of here cannot be told from 0, so no machine file was written"),
+    ],
+    ids=["wide", "flat"],
+)
+def test_what_is_not_known_makes_no_machine(weft, tmp_path, spread, why):
+    lengths = zip((8, 64, 512), spread, strict=True)
+    rows = [f"measured,here,echo,2,1,{n},{k},{f * 1e-6}\n" for n, times in lengths for k, f in enumerate(times)]
+    header = "source,machine,benchmark,ranks,hops,bytes,repetition,seconds\n"
+    (tmp_path / "few.csv").write_text(header + "".join(rows))
+    code, out, err = weft("fit few.csv -o here.toml")
+    assert code == 1, out
+    assert why in err
+    assert not (tmp_path / "here.toml").exists()
+
+
 @pytest.mark.parametrize("option", ["--version", "-V"])
 def test_the_version(weft, option):
     from weft._core import __version__

@@ -180,6 +180,7 @@ def test_samples_of_other_things_are_refused(native):
     with pytest.raises(UsageError, match="no measured operation of wu-shu-1989; make one with weft measure processor"):
         reproduce("wu-shu-1989", here=samples().with_columns(pl.lit("predicted").alias("source")))
     with pytest.raises(
-        UsageError, match="taki-1988 has no column for what was measured here; wu-shu-1989 and george-1994 have"
+        UsageError,
+        match="taki-1988 has no column for what was measured here; dunigan-1991, george-1994, wu-shu-1989 have",
     ):
         reproduce("taki-1988", here=samples())

@@ -7,7 +7,7 @@ Slips in the published figures are footnotes; see `weft/papers/reference/dunigan
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 
 from weft.papers.dunigan1991 import figures, inputs, rates, text
 from weft.papers.dunigan1991.figures import FIGURES, NEEDS
@@ -46,6 +46,7 @@ def reproduce(
     operation_time: OperationTime | None = None,
     describe: Describe | None = None,
     benchmarks: Collection[str] = (),
+    here: Mapping[int, float] | None = None,
 ) -> Reproduction:
     """Run the paper's tests on the simulated machines and put the results beside the published ones.
 
@@ -61,17 +62,22 @@ def reproduce(
         Where facts of machine files come from; without it tables 1 and 5 lack figures of ours.
     benchmarks
         Names of the benchmarks there are: figures 10 to 12 need programs and files.
+    here
+        Seconds of a message between neighbours on the machine at hand, by its bytes: a curve of figure 2.
 
     Raises
     ------
     PaperError
-        If the paper has no such table or figure, or this build lacks its benchmark.
+        If the paper has no such table or figure, this build lacks its benchmark, or figure 2 is not among what is
+        wanted where there is something of `here`.
     """
     wanted = _tables(table) if table is not None or figure is None else ()
     drawn = _figures(figure, benchmarks) if figure is not None or table is None else ()
+    if here is not None and figures.WITH_HERE not in drawn:
+        raise PaperError(f"what was measured here is beside {NAME} in figure {figures.WITH_HERE} alone")
     runs = Runs(simulate)
     reproduced = [_table(number, runs, operation_time, describe) for number in wanted]
-    reproduced += [figures.figure(number, runs, operation_time, benchmarks) for number in drawn]
+    reproduced += [figures.figure(number, runs, operation_time, benchmarks, here) for number in drawn]
     left = [f"figure {n} (needs {NEEDS[n]})" for n in FIGURES if n not in drawn and figure is None and table is None]
     title = (
         "Message costs in the machine files were fitted to the rates over 1 and 2 hops, to the host and of a node to "

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
 import polars as pl
 
@@ -21,6 +21,7 @@ from weft.papers.reproduction import (
     BLIND,
     FITTED,
     INPUT,
+    MEASURED,
     PREDICTED,
     Axes,
     OperationTime,
@@ -31,6 +32,9 @@ from weft.papers.reproduction import (
 
 FIGURES = tuple(str(number) for number in range(1, 13))
 """The figures that the paper has."""
+
+WITH_HERE = "2"
+"""The figure that has a curve of the machine at hand."""
 
 NEEDS = {"10": "file-host", "11": "file-read", "12": "cholesky"}
 """Figures that need a benchmark which a build of weft may not have."""
@@ -46,9 +50,13 @@ Cell = tuple[object, ...]
 
 
 def figure(
-    number: str, runs: Runs, operation_time: OperationTime | None, benchmarks: Collection[str]
+    number: str,
+    runs: Runs,
+    operation_time: OperationTime | None,
+    benchmarks: Collection[str],
+    here: Mapping[int, float] | None = None,
 ) -> ReproducedTable:
-    """One figure.
+    """One figure; with the seconds of a message here by its bytes, figure 2 has them beside the hypercubes.
 
     Raises
     ------
@@ -60,6 +68,8 @@ def figure(
         raise PaperError(f"figure {number} needs the benchmark {needed}, which this build of weft does not have")
     if number == "1":
         return _dot_product(operation_time)
+    if number == WITH_HERE:
+        return _rates(runs, here or {})
     return _FIGURES[number](runs)
 
 
@@ -88,8 +98,11 @@ def _table_of(
     )  # fmt: skip
 
 
+_HERE = "here"
 _BY_HOPS = (
-    pl.when(pl.col("hops").is_in([f"{hops} hop" for hops in HOPS if hops > FITTED_HOPS]))
+    pl.when(pl.col("machine") == _HERE)
+    .then(pl.lit(MEASURED))
+    .when(pl.col("hops").is_in([f"{hops} hop" for hops in HOPS if hops > FITTED_HOPS]))
     .then(pl.lit(BLIND))
     .otherwise(pl.lit(FITTED))
 )
@@ -120,13 +133,15 @@ def _dot_product(operation_time: OperationTime | None) -> ReproducedTable:
     return _table_of("1", "i860 dot product", ("precision",), "Mflop/s", cells, notes, "elements", INPUT, axes)
 
 
-def _rates(runs: Runs) -> ReproducedTable:
+def _rates(runs: Runs, here: Mapping[int, float]) -> ReproducedTable:
     cells: list[Cell] = []
     for hops in (1, 6):
         printed = _printed("node", hops)
         for machine, title in MACHINES.items():
             ours = _by_length(runs.echo(machine).filter(pl.col("hops") == hops))
             cells += [(n, title, f"{hops} hop", printed.get((machine, n)), n / ours[n] / KB) for n in LENGTHS]
+    if here:
+        cells += [(n, _HERE, "1 hop", None, n / here[n] / KB if n in here else None) for n in LENGTHS]
     title = "Data rates over 1 and 6 hops"
     return _table_of("2", title, ("machine", "hops"), "kB/s", cells, (_DRAWN,), kind=_BY_HOPS, redraws=True)
 
@@ -256,7 +271,6 @@ _DRAWN = "Published where appendix A prints the figures that the curve was drawn
 _NO_NUMBERS = "The paper prints a curve without numbers: ours stand alone."
 
 _FIGURES: dict[str, Callable[[Runs], ReproducedTable]] = {
-    "2": _rates,
     "3": _latency,
     "4": _path("4", "Data rates of a node to itself", "self", "echo-self"),
     "5": _path("5", "Host-to-node data rates", "host", "echo-host"),
