@@ -7,6 +7,7 @@ use weft_base::Operation as NodeOperation;
 use weft_comm::collective::{self, Choice};
 use weft_comm::{Buffer, CollectiveKind, Communicator as _, Payload, Source, Tag, Work};
 
+use crate::apart::home;
 use crate::communicator::Links;
 use crate::datatype::Datatype;
 use crate::fault::{Fault, class};
@@ -304,6 +305,10 @@ pub struct Reducer {
 impl Reducer {
     /// `left ∘ right` for vectors of `count` elements.
     async fn combine(&self, link: &Link, left: &Buffer, mut right: Buffer, count: usize) -> Buffer {
+        if !matches!(self.operation, Operation::Predefined(_)) {
+            // A function of the program runs where its rank does.
+            home().await;
+        }
         let shift = self.datatype.true_lb();
         let (input, inout) = (left.as_ptr().wrapping_offset(-shift), right.as_mut_ptr().wrapping_offset(-shift));
         // SAFETY: both hold `count` elements, as they lie in memory, from the first byte in use on.

@@ -148,7 +148,13 @@ fn started(number: usize) -> Option<&'static Rank> {
 /// The rank that goes on while `rank` waits, where it can be switched to directly: it has started and not finished.
 fn next_rank(rank: usize) -> Option<&'static Rank> {
     let may = |number| started(number).is_some() && !FINISHED.with_borrow(|finished| finished[number]);
-    started(rank)?.endpoint.simulated()?.next_rank(may).and_then(started)
+    let endpoint = started(rank)?.endpoint.simulated()?;
+    loop {
+        let next = endpoint.next_rank(may).and_then(started)?;
+        if next.goes_on() {
+            return Some(next);
+        }
+    }
 }
 
 /// Says that the program of `rank` has come to its end.
@@ -227,6 +233,9 @@ async fn host_rank(endpoint: SimComm, setting: Setting, host: Rc<Interpreter>) -
     poll_fn(|_| {
         if FINISHED.with_borrow(|finished| finished[number]) {
             return Poll::Ready(Ok(()));
+        }
+        if !rank.goes_on() {
+            return Poll::Pending;
         }
         set_current(rank);
         if !started.replace(true) {

@@ -11,6 +11,7 @@
 
 pub mod abi;
 mod access;
+mod apart;
 pub mod api;
 mod attribute;
 pub mod collective;

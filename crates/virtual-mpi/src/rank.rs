@@ -13,10 +13,11 @@ use weft_base::Picos;
 use weft_comm::{Communicator as _, Work as Computation};
 
 use crate::abi::{self, kind};
+use crate::apart::{Apart, Work};
 use crate::attribute::Keyval;
 use crate::communicator::{Communicator, Group};
 use crate::datatype::{self, Datatype};
-use crate::fault::{Fault, class};
+use crate::fault::{Answer, Fault, class};
 use crate::file::{File, Joint};
 use crate::info::Info;
 use crate::link::Link;
@@ -102,6 +103,8 @@ pub struct Rank {
     pub representations: RefCell<BTreeSet<Vec<u8>>>,
     /// Requests that go on while the program waits for something else.
     active: RefCell<Vec<Rc<Request>>>,
+    /// What the rank waits for that goes on without it.
+    apart: RefCell<Option<Apart>>,
     /// What the last errors said, and the number of the oldest of them.
     pub errors: RefCell<VecDeque<Fault>>,
     pub errors_dropped: Cell<usize>,
@@ -243,6 +246,7 @@ impl Rank {
             file_errhandler: Cell::new(abi::ERRORS_RETURN),
             representations: RefCell::default(),
             active: RefCell::default(),
+            apart: RefCell::default(),
             errors: RefCell::default(),
             errors_dropped: Cell::new(0),
             user_errors: RefCell::default(),
@@ -312,6 +316,30 @@ impl Rank {
             self.progress();
             self.host.park(self.number());
         }
+    }
+
+    /// As [`Rank::block`], of a future that goes on without this rank where others of the process can poll it.
+    pub fn block_apart(&self, mut work: Work) -> Answer {
+        let may_go_on = self.endpoint.simulated().is_some() && self.active.borrow().is_empty();
+        let mut context = Context::from_waker(Waker::noop());
+        while may_go_on {
+            if let Poll::Ready(answer) = work.as_mut().poll(&mut context) {
+                return answer;
+            }
+            self.apart.replace(Some(Apart::Waiting(work)));
+            self.host.park(self.number());
+            work = match self.apart.take() {
+                Some(Apart::Waiting(work)) => work,
+                Some(Apart::Done(answer)) => return answer,
+                None => unreachable!("nobody but this rank takes what it waits for"),
+            };
+        }
+        self.block(work)
+    }
+
+    /// What this rank waits for goes on as far as it can; whether the rank is to be switched to.
+    pub fn goes_on(&self) -> bool {
+        self.apart.borrow_mut().as_mut().is_none_or(Apart::go_on)
     }
 
     /// Collectives that were started go on as far as they can by now.

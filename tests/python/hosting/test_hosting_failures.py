@@ -73,7 +73,7 @@ def test_threads_that_call_mpi_are_refused(tmp_path):
     ("options", "message"),
     [
         ({"on": "cm200", "ranks": 2}, "cm200 is a data-parallel machine: its nodes pass no messages between programs"),
-        ({"on": "ipsc860", "ranks": 200}, "expected 1 to 128 ranks, the nodes of ipsc860, found 200"),
+        ({"on": "ipsc860", "ranks": 200}, "expected 1 to 128 ranks, 1 on each node of ipsc860, found 200"),
         ({"on": "ipsc860", "ranks": 2, "compute": -1.0}, "expected a factor on computation that is not negative"),
     ],
 )

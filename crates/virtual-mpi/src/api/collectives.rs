@@ -4,13 +4,12 @@
 //! number of times. The data are taken from the program's memory when it starts.
 
 use std::ffi::{c_int, c_void};
-use std::future::Future;
-use std::pin::Pin;
 use std::rc::Rc;
 
 use weft_comm::Buffer;
 
 use crate::abi::{self, Aint, Comm, Counts, Datatype, Request as Handle, is_in_place};
+use crate::apart::{Work, home};
 use crate::collective::{self, Root};
 use crate::communicator::{Communicator, Links};
 use crate::fault::{Answer, Fault, class, require};
@@ -20,15 +19,12 @@ use crate::request::{Completed, Request, State};
 use super::point_to_point::{Memory, rank_for_ever};
 use super::put;
 
-/// A collective as a future.
-pub(crate) type Work = Pin<Box<dyn Future<Output = Result<(), Fault>>>>;
-
 /// What a call does when it starts.
 pub(crate) type Plan = Box<dyn Fn(Links) -> Result<Work, Fault>>;
 
 pub(crate) fn now(rank: &Rank, comm: Comm, plan: Plan) -> Answer {
     let links = rank.comm(comm)?.links();
-    rank.block(plan(links)?)
+    rank.block_apart(plan(links)?)
 }
 
 pub(crate) fn later(rank: &Rank, comm: Comm, plan: Plan, request: *mut Handle) -> Answer {
@@ -171,6 +167,7 @@ pub(crate) fn bcast_plan(
         Ok(Box::pin(async move {
             let data = collective::broadcast(links, root, data).await?;
             if let Some(data) = data.filter(|_| !sends) {
+                home().await;
                 memory.store(rank, &data)?;
             }
             Ok(())
@@ -217,6 +214,7 @@ fn gather_slots(
         let slots = slots.clone();
         Ok(Box::pin(async move {
             if let Some(parts) = collective::gather(links, root, data, equal).await? {
+                home().await;
                 slots.store(rank, &parts)?;
             }
             Ok(())
@@ -285,6 +283,7 @@ fn scatter_slots(
                 require(part.len() <= bytes, class::ERR_TRUNCATE, || {
                     format!("a part of {} bytes for {bytes} bytes of memory", part.len())
                 })?;
+                home().await;
                 receive.store(rank, &part)?;
             }
             Ok(())
@@ -329,7 +328,11 @@ fn allgather_slots(rank: &Rank, comm: Comm, send: Memory, slots: Slots) -> Resul
     let (lens, rank) = (slots.lens(rank)?, rank_for_ever(rank));
     Ok(Box::new(move |links| {
         let (data, slots, lens) = (part.load(rank)?, slots.clone(), lens.clone());
-        Ok(Box::pin(async move { slots.store(rank, &collective::allgather(links, data, &lens).await?) }))
+        Ok(Box::pin(async move {
+            let parts = collective::allgather(links, data, &lens).await?;
+            home().await;
+            slots.store(rank, &parts)
+        }))
     }))
 }
 
@@ -373,6 +376,7 @@ fn alltoall_slots(rank: &Rank, sends: Slots, receives: Slots, equal: bool) -> Re
             } else {
                 collective::alltoall(links, parts, &lens).await?
             };
+            home().await;
             receives.store(rank, &parts)
         }))
     }))

@@ -5,6 +5,7 @@ use std::ffi::c_void;
 use weft_comm::Buffer;
 
 use crate::abi::{Aint, Comm, Counts, Datatype};
+use crate::apart::home;
 use crate::collective;
 use crate::communicator::{Communicator, Topology};
 use crate::fault::{Fault, class, require};
@@ -48,6 +49,7 @@ fn neighbor_slots(rank: &Rank, comm: Comm, sends: Slots, receives: Slots) -> Res
                     require(part.len() <= len, class::ERR_TRUNCATE, || {
                         format!("a part of {} bytes for {len} bytes of memory", part.len())
                     })?;
+                    home().await;
                     slot.store(rank, &part)?;
                 }
             }

@@ -5,6 +5,7 @@ use std::ffi::{c_int, c_void};
 use weft_comm::Buffer;
 
 use crate::abi::{Aint, Comm, Counts, Datatype, Op, is_in_place};
+use crate::apart::home;
 use crate::collective::{self, Reducer, Root};
 use crate::communicator::Communicator;
 use crate::fault::{Answer, Fault, class, require};
@@ -75,6 +76,7 @@ pub(crate) fn reduce_plan(
         let reducer = reducer.clone();
         Ok(Box::pin(async move {
             if let Some(result) = collective::reduce_to(links, root, data, count, reducer.clone()).await? {
+                home().await;
                 reducer.store(&result, recvbuf, count);
             }
             Ok(())
@@ -97,6 +99,7 @@ pub(crate) fn allreduce_plan(
         let (data, reducer) = (reducer.load(from, count), reducer.clone());
         Ok(Box::pin(async move {
             let result = collective::allreduce(links, data, count, reducer.clone()).await?;
+            home().await;
             reducer.store(&result, recvbuf, count);
             Ok(())
         }))
@@ -151,6 +154,7 @@ fn scatter_reduced(
         let (data, reducer, counts) = (reducer.load(from, count), reducer.clone(), counts.clone());
         Ok(Box::pin(async move {
             let part = collective::reduce_scatter(links, data, counts, reducer.clone()).await?;
+            home().await;
             reducer.store(&part, recvbuf, own);
             Ok(())
         }))
@@ -198,6 +202,7 @@ fn prefix(
         let (data, reducer) = (reducer.load(from, count), reducer.clone());
         Ok(Box::pin(async move {
             if let Some(result) = collective::scan(links.link, data, count, reducer.clone(), exclusive).await? {
+                home().await;
                 reducer.store(&result, recvbuf, count);
             }
             Ok(())
