@@ -1,9 +1,9 @@
 """The benchmarks of the suite beside the same loops in plain C, under one MPI or several.
 
 For each MPI: compiles loops.c with its mpicc as a library, which the release build of the example `overhead` of
-weft-launch loads; in each launch the two sides of a benchmark take turns, changing who goes first from launch to
-launch. The ratio, weft's seconds over C's, is that of the medians within a launch. README.md says what to know when
-reading the numbers.
+weft-launch loads; in each launch C's loop, weft's and C's once more take turns, in reversed order from launch to
+launch. The ratio, weft's seconds over C's, is that of the interquartile means within a launch; C over C is the control.
+README.md says what to know when reading the numbers.
 
     python -m benches native-overhead --mpi mpich=PREFIX --mpi openmpi=PREFIX
 
@@ -130,7 +130,7 @@ def batches(chosen: argparse.Namespace) -> dict[int, list[Point]]:
 def launch(
     one: Mpi, chosen: argparse.Namespace, library: Path, first: str, iterations: int, batch: list[Point]
 ) -> list[dict[str, Any]]:
-    """Median and lower decile of both sides by benchmark and size, in seconds."""
+    """Interquartile mean and lower decile of both sides and of the control by benchmark and size, in seconds."""
     # Open MPI refuses to run as root, as containers do, unless it is told twice.
     environment = {
         "WEFT_MPI_LIBRARY": str(one.files[2]),
@@ -164,15 +164,23 @@ def where(one: Mpi, point: Point) -> str:
 
 
 def summarise(one: Mpi, point: Point, rows: list[dict[str, Any]], report: Report) -> None:
-    """The ratio within a launch, and medians of both sides over the launches."""
-    medians = {side: [row[side]["median"] for row in rows] for side in ("weft", "c")}
-    ratio = harness.spread(harness.ratios(medians["weft"], medians["c"]))
+    """The ratios within a launch, and medians over the launches of both sides.
+
+    C's own loop is there twice, before weft's and after it: weft is compared with the mean of both, and the two with
+    each other.
+    """
+    runs = {side: [row[side]["interquartile_mean"] for row in rows] for side in ("weft", "c", "control")}
+    in_c = list(zip(runs["c"], runs["control"], strict=True))
+    means = {"weft": runs["weft"], "c": [(first + second) / 2 for first, second in in_c]}
+    ratio = harness.spread(harness.ratios(means["weft"], means["c"]))
     report.figure(f"{where(one, point)}: weft/C", ratio, "ratio", TARGET, "at most")
+    noise = harness.spread([max(pair) / min(pair) for pair in in_c])
+    report.figure(f"{where(one, point)}: C/C, the slower by the faster", noise, "ratio", quiet=True)
     for side, name in (("weft", "weft"), ("c", "C")):
-        report.figure(f"{where(one, point)}: {name}", harness.spread(medians[side]), "s", quiet=True)
+        report.figure(f"{where(one, point)}: {name}", harness.spread(means[side]), "s", quiet=True)
         tenth = statistics.median(row[side]["p10"] for row in rows)
         report.figure(f"{where(one, point)}: {name}, lower decile of a launch", tenth, "s", quiet=True)
-        report.samples({f"{one.name}, {name}": medians[side]}, benchmark=point[0], bytes=point[1], ranks=2)
+        report.samples({f"{one.name}, {point[0]}, {name}": means[side]}, bytes=point[1] or None, ranks=2)
 
 
 def run(chosen: argparse.Namespace, report: Report) -> None:
@@ -184,7 +192,8 @@ def run(chosen: argparse.Namespace, report: Report) -> None:
         "iterations": chosen.iterations,
         "large_iterations": chosen.large_iterations,
         "rounds": chosen.rounds,
-        "statistic": "median over the iterations of a launch of one message or operation; ratio weft/C within a launch",
+        "statistic": "interquartile mean over the iterations of a launch of one message or operation; "
+        "ratio weft/C within a launch, where C is the mean of two equal loops",
     }
     with tempfile.TemporaryDirectory() as folder:
         for one in chosen.mpi:

@@ -4,10 +4,11 @@
 //!
 //! LIBRARY is `benches/native_overhead/loops.c`, compiled as a shared library. weft's side is what `weft measure` runs:
 //! a request of the suite with so many iterations, whose times of single iterations are kept. Launches differ by a
-//! factor of two and more, with where the system puts the ranks; two loops in one launch differ by what they are. FIRST
-//! (`c` or `weft`) begins each round. A benchmark without lengths is written with 0 bytes.
+//! factor of two and more, with where the system puts the ranks; two loops in one launch differ by what they are. The C
+//! loop runs a second time, with a communicator and buffers of its own: what it differs by from itself is the noise of
+//! the comparison. FIRST (`c` or `weft`) begins each round. A benchmark without lengths is written with 0 bytes.
 
-use std::ffi::{CString, c_char, c_int, c_void};
+use std::ffi::{CStr, CString, c_char, c_int, c_void};
 use std::process::ExitCode;
 
 use libloading::{Library, Symbol};
@@ -66,6 +67,55 @@ impl Arguments {
     }
 }
 
+/// The functions of loops.c.
+struct Loops<'a> {
+    open: Symbol<'a, Open>,
+    run: Symbol<'a, Run>,
+    close: Symbol<'a, Close>,
+}
+
+impl<'a> Loops<'a> {
+    fn of(library: &'a Library) -> Result<Loops<'a>, libloading::Error> {
+        // SAFETY: the signatures are those of loops.c.
+        unsafe {
+            let (open, run, close) =
+                (library.get(b"plain_open\0")?, library.get(b"plain_run\0")?, library.get(b"plain_close\0")?);
+            Ok(Loops { open, run, close })
+        }
+    }
+}
+
+/// A benchmark of loops.c, with its communicator and buffers.
+struct Plain<'a> {
+    loops: &'a Loops<'a>,
+    prepared: *mut c_void,
+}
+
+impl<'a> Plain<'a> {
+    /// `None` where loops.c does not have it. MPI is initialised; all ranks call it.
+    fn open(loops: &'a Loops<'a>, name: &CStr, length: c_int, window: c_int, parts: &[c_int]) -> Option<Plain<'a>> {
+        // SAFETY: there is a length for each pair of ranks, and MPI is initialised.
+        let prepared = unsafe { (loops.open)(name.as_ptr(), length, window, parts.as_ptr()) };
+        (!prepared.is_null()).then_some(Plain { loops, prepared })
+    }
+
+    /// The seconds of the iterations of a round on rank 0; others have something else.
+    fn run(&self, arguments: &Arguments) -> Vec<f64> {
+        let mut seconds = vec![0.0; arguments.iterations as usize];
+        let (iterations, warm_up) = (arguments.iterations as c_int, arguments.warm_up() as c_int);
+        // SAFETY: the benchmark is open, and there is room for so many seconds.
+        unsafe { (self.loops.run)(self.prepared, iterations, warm_up, seconds.as_mut_ptr()) };
+        seconds
+    }
+}
+
+impl Drop for Plain<'_> {
+    fn drop(&mut self) {
+        // SAFETY: the benchmark is open, and is not used again; all ranks come here in the same order.
+        unsafe { (self.loops.close)(self.prepared) };
+    }
+}
+
 /// The lengths of parts where they differ, as the suite draws them: `parts[from * size + to]`.
 fn parts(request: &Request, size: usize, bytes: u64) -> Vec<c_int> {
     let length =
@@ -73,7 +123,7 @@ fn parts(request: &Request, size: usize, bytes: u64) -> Vec<c_int> {
     (0..size * size).map(length).collect()
 }
 
-/// Both sides of one benchmark at one length, in rounds; median and lower decile of each, in seconds, on rank 0.
+/// Both sides of one benchmark at one length and the control, in rounds; what `summary` says of each, on rank 0.
 fn compare(
     arguments: &Arguments,
     library: &Library,
@@ -92,43 +142,42 @@ fn compare(
     let window = if has_window { WINDOW as c_int } else { 1 };
     let length = (*bytes).max(WORD) as c_int;
     let c_name = CString::new(name.as_str())?;
-    // SAFETY: the signatures are those of loops.c; the library is open while they are called, and MPI is initialised.
-    let (open, run, close): (Symbol<'_, Open>, Symbol<'_, Run>, Symbol<'_, Close>) =
-        unsafe { (library.get(b"plain_open\0")?, library.get(b"plain_run\0")?, library.get(b"plain_close\0")?) };
-    // SAFETY: the name ends with a zero, and there is a length for each pair of ranks.
-    let plain = unsafe { open(c_name.as_ptr(), length, window, lengths.as_ptr()) };
-    if plain.is_null() {
-        return Err(format!("loops.c has no {name}").into());
-    }
-    let (mut c, mut weft) = (Vec::new(), Vec::new());
+    let loops = Loops::of(library)?;
+    let open =
+        || Plain::open(&loops, &c_name, length, window, &lengths).ok_or_else(|| format!("loops.c has no {name}"));
+    let (plain, again) = (open()?, open()?);
+    let (mut c, mut control, mut weft) = (Vec::new(), Vec::new(), Vec::new());
     for _ in 0..arguments.rounds {
-        let mut seconds = vec![0.0; arguments.iterations as usize];
-        let in_c = |seconds: &mut Vec<f64>| {
-            // SAFETY: `plain` is open, and there is room for so many seconds.
-            unsafe { run(plain, arguments.iterations as c_int, arguments.warm_up() as c_int, seconds.as_mut_ptr()) }
-        };
         if arguments.c_first {
-            in_c(&mut seconds);
+            c.extend(plain.run(arguments));
+        } else {
+            control.extend(again.run(arguments));
         }
-        let rows = run_mpi_rank(backend, &request)?.unwrap_or_default();
-        if !arguments.c_first {
-            in_c(&mut seconds);
-        }
-        c.extend(seconds);
         // A nonblocking collective is compared by itself, without the computation beside it.
+        let rows = run_mpi_rank(backend, &request)?.unwrap_or_default();
         weft.extend(rows.into_iter().flat_map(|row| match row.quiet_seconds {
             Some(alone) => vec![alone],
             None => row.samples.unwrap_or_default(),
         }));
+        if arguments.c_first {
+            control.extend(again.run(arguments));
+        } else {
+            c.extend(plain.run(arguments));
+        }
     }
-    // SAFETY: `plain` is open, and is not used again.
-    unsafe { close(plain) };
-    let side = |seconds: &mut Vec<f64>| {
-        seconds.sort_by(f64::total_cmp);
-        seconds.first()?;
-        Some(json!({ "median": seconds[seconds.len() / 2], "p10": seconds[seconds.len() / 10] }))
-    };
-    Ok(json!({ "benchmark": name, "bytes": bytes, "c": side(&mut c), "weft": side(&mut weft) }))
+    let (c, control, weft) = (summary(c), summary(control), summary(weft));
+    Ok(json!({ "benchmark": name, "bytes": bytes, "c": c, "control": control, "weft": weft }))
+}
+
+/// The interquartile mean and the lower decile of a side's seconds; nothing of a rank that has none.
+///
+/// Not the median: a clock has a grain, of which an access of a few dozen nanoseconds is four or five.
+fn summary(mut seconds: Vec<f64>) -> Option<serde_json::Value> {
+    seconds.sort_by(f64::total_cmp);
+    let lowest_tenth = seconds.get(seconds.len() / 10)?;
+    let middle = &seconds[seconds.len() / 4..seconds.len() - seconds.len() / 4];
+    let mean = middle.iter().sum::<f64>() / middle.len() as f64;
+    Some(json!({ "interquartile_mean": mean, "p10": lowest_tenth }))
 }
 
 fn play(arguments: &Arguments) -> Result<(), Failure> {

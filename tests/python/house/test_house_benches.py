@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from benches import comparison, harness, page, recording
 from benches.__main__ import main
 from benches.catalogue import HERE, benchmarks, modules
+from benches.native_overhead import loops
 from weft.samples import SamplesError
 
 RECORDS = sorted(recording.RECORDS.glob("*.json"))
@@ -127,6 +128,26 @@ def _record(**changes):
 def test_what_is_wrong_with_a_record_is_said(changes, error, message):
     with pytest.raises(error, match=message.replace("(", r"\(")):
         recording.validated(_record(**changes), "the record")
+
+
+def test_the_overhead_of_many_benchmarks_makes_a_record(tmp_path, capsys):
+    report = recording.Report("native-overhead", ["python", "-m", "benches", "native-overhead"])
+    mpi = loops.Mpi("mine", tmp_path)
+    for benchmark, size in (("echo", 8), ("barrier", 0)):
+        sides = {"weft": 3.3e-7, "c": 2.8e-7, "control": 3.2e-7}
+        row = {side: {"interquartile_mean": seconds, "p10": seconds / 2} for side, seconds in sides.items()}
+        loops.summarise(mpi, (benchmark, size), [row] * 6, report)
+    recording.write(tmp_path / "r.json", report.record())
+    record = recording.read(tmp_path / "r.json")
+    figures = {figure.name: figure for figure in recording.figures(record)}
+    assert figures["mine, barrier: weft/C"].value == pytest.approx(1.1)
+    assert report.failed
+    assert figures["mine, 8 bytes: C/C, the slower by the faster"].value == pytest.approx(3.2 / 2.8)
+    variants = {(row["variant"], row["bytes"]) for row in recording.as_rows(record["samples"])}
+    sides = ("weft", "C")
+    assert variants == {(f"mine, echo, {side}", 8) for side in sides} | {
+        (f"mine, barrier, {side}", None) for side in sides
+    }
 
 
 def test_a_record_comes_back_from_its_file(tmp_path):
