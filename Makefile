@@ -61,7 +61,7 @@ $(VENV)/installed: $(VENV)/packages-ready $(RUST_SOURCES)
 
 # A linker that knows the symbols of older C libraries; large, and needed for wheels alone.
 $(VENV)/zig-ready: $(VENV)/packages-ready
-	$(BIN)/pip install --quiet --constraint constraints.txt 'maturin[zig]'
+	$(BIN)/pip install --quiet --constraint constraints.txt 'maturin[zig]' cargo-zigbuild
 	@touch $@
 
 wheel: $(VENV)/zig-ready

@@ -63,7 +63,7 @@ def boundaries() -> str:
     return _table(rows, None, outside=REACH)
 
 
-def _table(rows: Sequence[tuple[str, Sequence[float]]], colour: Any, outside: int = 0) -> str:
+def _table(rows: Sequence[tuple[str, Any]], colour: Any, outside: int = 0) -> str:
     """Rows of numbers in boxes, with a name before each; the `outside` first and last are drawn as ghosts."""
     figure, axes = _axes(9.0, 0.45 * len(rows) + 0.2)
     for y, (name, values) in enumerate(rows):
