@@ -49,10 +49,12 @@ mod queue;
 mod request;
 mod run;
 mod trace;
+mod unreceived;
 
 pub use communicator::{SimComm, SimReceive, SimSend};
 pub use core::remote::{RemoteKey, Reply, Serve, SimRemote};
 pub use options::Options;
 pub use placement::{Placement, PlacementError};
-pub use run::{Outcome, Unreceived, run, run_with};
+pub use run::{Outcome, run, run_with};
 pub use trace::{Trace, TraceEvent, TraceKind};
+pub use unreceived::Unreceived;

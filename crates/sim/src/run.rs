@@ -17,6 +17,7 @@ use crate::core::{Core, RANK_BYTES};
 use crate::options::Options;
 use crate::placement::Placement;
 use crate::trace::Trace;
+use crate::unreceived::Unreceived;
 
 /// Between two checks whether the run shall end: polls of programs and events, a few milliseconds of them.
 const CHECKED_EVERY: u32 = 1 << 14;
@@ -77,16 +78,6 @@ pub struct Outcome<T> {
     /// Messages of programs that nobody received, by their receivers.
     pub unreceived: Vec<Unreceived>,
     pub traffic: Option<Vec<Traffic>>,
-}
-
-/// A message that was sent and never received.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Unreceived {
-    /// Ranks of the run.
-    pub from: usize,
-    pub to: usize,
-    pub tag: u32,
-    pub bytes: u64,
 }
 
 /// Runs `program` on every rank of `placement` on `machine`.

@@ -320,9 +320,11 @@ impl Rank {
 
     /// As [`Rank::block`], of a future that goes on without this rank where others of the process can poll it.
     pub fn block_apart(&self, mut work: Work) -> Answer {
-        let may_go_on = self.endpoint.simulated().is_some() && self.active.borrow().is_empty();
+        if self.endpoint.simulated().is_none() || !self.active.borrow().is_empty() {
+            return self.block(work);
+        }
         let mut context = Context::from_waker(Waker::noop());
-        while may_go_on {
+        loop {
             if let Poll::Ready(answer) = work.as_mut().poll(&mut context) {
                 return answer;
             }
@@ -334,7 +336,6 @@ impl Rank {
                 None => unreachable!("nobody but this rank takes what it waits for"),
             };
         }
-        self.block(work)
     }
 
     /// What this rank waits for goes on as far as it can; whether the rank is to be switched to.

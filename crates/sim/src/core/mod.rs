@@ -24,8 +24,8 @@ use crate::placement::Placement;
 use crate::prefetch::{prefetch, prefetch_bytes};
 use crate::queue::EventQueue;
 use crate::request::{MaybeKey, MaybeTime, Message, MessageKey, Packet, Receive, ReceiveKey, Send, SendKey, Taken};
-use crate::run::Unreceived;
 use crate::trace::{Trace, TraceEvent, TraceKind};
+use crate::unreceived::Unreceived;
 use files::Io;
 
 /// A rank with this many messages that have not entered the network waits with its next send: it may run ahead of the

@@ -73,7 +73,7 @@ pub unsafe extern "C" fn weft_serve(
     // SAFETY: the caller hands in a string that ends with zero.
     let request = unsafe { CStr::from_ptr(request) };
     let outcome = match serde_json::from_slice::<Request>(request.to_bytes()) {
-        Ok(request) => run(&request, announce).unwrap_or_else(|report| report),
+        Ok(request) => run(&request, announce).unwrap_or_else(|report| *report),
         Err(error) => failed(format!("the request cannot be read: {error}")),
     };
     let text = CString::new(serde_json::to_string(&outcome).unwrap_or_default()).unwrap_or_default();
@@ -84,7 +84,7 @@ fn failed(error: String) -> Report {
     Report { error: Some(error), code: 1, ..Report::default() }
 }
 
-fn run(request: &Request, announce: extern "C" fn(u64)) -> Result<Report, Report> {
+fn run(request: &Request, announce: extern "C" fn(u64)) -> Result<Report, Box<Report>> {
     let machine = Machine::parse(&request.machine, &request.path).map_err(|error| failed(error.to_string()))?;
     let placement = placement(request.ranks, request.nodes.as_deref());
     let signals = Signals::listen();
@@ -107,7 +107,7 @@ fn run(request: &Request, announce: extern "C" fn(u64)) -> Result<Report, Report
 }
 
 /// Starts the ranks' processes.
-fn start(request: &Request, machine: &Machine) -> Result<Rc<Run>, Report> {
+fn start(request: &Request, machine: &Machine) -> Result<Rc<Run>, Box<Report>> {
     let unable = |what: &str, error: &dyn std::fmt::Display| failed(format!("{what}: {error}"));
     let advice = "ask for fewer ranks, or run a script of Python without --isolate";
     let what = format!("{} processes", request.ranks);
