@@ -66,6 +66,7 @@ def options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--launcher", action="append", type=launcher, metavar="NAME=PROGRAM", help="a launcher; may be repeated"
     )
+    parser.add_argument("--part-of", type=Path, metavar="RECORD", help="keep what this record has of other launchers")
 
 
 def said(one: Launcher) -> dict[str, Any] | str:
@@ -100,6 +101,9 @@ def judge(one: Launcher, found: dict[str, Any] | str, report: Report) -> None:
 def run(chosen: argparse.Namespace, report: Report) -> None:
     if not chosen.launcher:
         raise SkippedError("no launcher is named; name one by --launcher NAME=PROGRAM")
+    if chosen.part_of is not None:
+        report.continue_from(chosen.part_of)
+        chosen.record = chosen.part_of
     report.protocol = {"ranks": RANKS, "variables": "WEFT_MPI_LIBRARY is not set"}
     for one in chosen.launcher:
         judge(one, said(one), report)

@@ -69,9 +69,16 @@ def library(variables: Mapping[str, str] = os.environ, executable: str = sys.exe
     In a process that is a rank already, that of its launcher (`weft.launch.site`). Else that of the MPICH wheel beside
     `executable`, else that which the launcher was installed with, else a name for the dynamic linker, after which ranks
     try the others that MPI libraries have.
+
+    Raises
+    ------
+    UsageError
+        In a rank whose WEFT_MPI_LIBRARY is of another MPI than its launcher.
     """
     folders = [Path(executable).parent.parent / "lib"]
-    if launched := site.library(folders, variables):
+    if named := variables.get("WEFT_MPI_LIBRARY"):
+        site.check(named, folders, variables)
+    elif launched := site.library(folders, variables):
         return launched
     with contextlib.suppress(RunError):
         launcher = Path(shutil.which(command(variables, executable)[0], path=variables.get("PATH")) or "mpiexec")

@@ -14,6 +14,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from weft._core import UsageError
 from weft.launch import environment
 
 NAMES = ("libmpi_abi.so.1", "libmpi.so.12", "libmpi.so.40", "libmpi.so")
@@ -107,14 +108,39 @@ def library(
     >>> library([], {"PMIX_RANK": "0", "OMPI_COMM_WORLD_RANK": "0", "OMPI_COMM_WORLD_SIZE": "2"}, [])
     'libmpi.so.40'
     """
+    found = _started_by(variables, above)
+    return None if found is None else _of_family(*found, own, variables)
+
+
+def _started_by(variables: Mapping[str, str], above: Iterable[Ancestor] | None) -> tuple[Family, Path | None] | None:
+    """The family of the launcher of this rank, and its program where that is known."""
     if environment.launcher(variables) is None:
         return None
     for process in ancestors() if above is None else above:
         for family in (OPEN_MPI, HYDRA):
             if process.name in family.programs:
-                return _of_family(family, process.program, own, variables)
+                return family, process.program
     told = _told(variables)
-    return None if told is None else _of_family(told, None, own, variables)
+    return None if told is None else (told, None)
+
+
+def check(
+    named: str, own: Iterable[Path], variables: Mapping[str, str] = os.environ, above: Iterable[Ancestor] | None = None
+) -> None:
+    """Refuse a library that is named, by its file, and whose MPI did not start this rank: it would abort, or be alone.
+
+    Raises
+    ------
+    UsageError
+        With the library to name instead.
+    """
+    found = _started_by(variables, above)
+    if found is not None and Path(named).resolve().name.startswith(_foreign(found[0])):
+        family, program = found
+        raise UsageError(
+            f"WEFT_MPI_LIBRARY is {named}, but {program or 'the launcher'}, which started this rank, "
+            f"is {family.name}'s: set WEFT_MPI_LIBRARY={_of_family(family, program, own, variables)}, or use the mpiexec of that library"
+        )
 
 
 def _told(variables: Mapping[str, str]) -> Family | None:

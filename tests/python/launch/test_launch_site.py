@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from weft._core import UsageError
 from weft.launch import mpiexec, site
 from weft.launch.site import Ancestor
 
@@ -86,6 +87,23 @@ def test_srun_and_processes_that_are_no_ranks_leave_it_open(tmp_path):
     assert site.library([tmp_path], {}, above) is None
     assert site.library([tmp_path], OF_SRUN, [Ancestor("slurmstepd", None)]) is None
     assert site.library([tmp_path], OF_SRUN | OF_HYDRA, [Ancestor("slurmstepd", None)]) is None
+
+
+def test_a_named_library_of_another_mpi_is_refused(tmp_path):
+    library, above = touch(tmp_path / "lib" / "libmpi.so.40"), [launcher(tmp_path, "prterun")]
+    named = touch(tmp_path / "mpich" / "libmpi.so.12.5")
+    (named.parent / "libmpi.so").symlink_to(named)
+    for path in (named, named.parent / "libmpi.so"):
+        with pytest.raises(UsageError) as caught:
+            site.check(str(path), [], OF_OPEN_MPI, above)
+        assert str(caught.value) == (
+            f"WEFT_MPI_LIBRARY is {path}, but {above[0].program}, which started this rank, is Open MPI's: "
+            f"set WEFT_MPI_LIBRARY={library}, or use the mpiexec of that library"
+        )
+    site.check(str(library), [], OF_OPEN_MPI, above)
+    site.check("/site/lib/libmpi.so", [], OF_OPEN_MPI, above)
+    site.check(str(named), [], {}, above)
+    site.check(str(named), [], OF_SRUN, [])
 
 
 def test_ancestors_are_the_processes_above():
