@@ -74,7 +74,7 @@ def said(one: Launcher) -> dict[str, Any] | str:
     variables = {name: value for name, value in os.environ.items() if name != "WEFT_MPI_LIBRARY"}
     # Open MPI refuses to run as root, as containers do, unless it is told twice.
     variables |= {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
-    words = [one.program, "-n", str(RANKS), sys.executable, "-c", PROGRAM]
+    words = [str(one.program), "-n", str(RANKS), sys.executable, "-c", PROGRAM]
     try:
         done = subprocess.run(words, capture_output=True, text=True, env=variables, timeout=LIMIT, check=False)
     except subprocess.TimeoutExpired:
@@ -82,20 +82,20 @@ def said(one: Launcher) -> dict[str, Any] | str:
     lines = [line for line in done.stdout.splitlines() if line.startswith("{")]
     if done.returncode != 0 or len(lines) != 1:
         return (done.stdout + done.stderr).strip()[-400:] or f"exit code {done.returncode}"
-    found: dict[str, Any] = json.loads(lines[0])
-    return found
+    answer: dict[str, Any] = json.loads(lines[0])
+    return answer
 
 
-def judge(one: Launcher, found: dict[str, Any] | str, report: Report) -> None:
+def judge(one: Launcher, answer: dict[str, Any] | str, report: Report) -> None:
     """Puts into the report whether the ranks found each other, in a library of this launcher's installation."""
-    if isinstance(found, str):
-        report.fail(f"{one.name}: {found}")
+    if isinstance(answer, str):
+        report.fail(f"{one.name}: {answer}")
         return
-    report.figure(f"{one.name}: ranks that find each other", found["ranks"], "ranks", RANKS, "at least")
-    version = found["version"].splitlines()[0].partition(",")[0]
-    report.notes[one.name] = f"{' '.join(version.split())}, {Path(found['path']).name}"
-    if not Path(found["path"]).resolve().is_relative_to(one.installation):
-        report.fail(f"{one.name}: the ranks use {found['path']}, which is not of {one.installation}")
+    report.figure(f"{one.name}: ranks that find each other", answer["ranks"], "ranks", RANKS, "at least")
+    version = answer["version"].splitlines()[0].partition(",")[0]
+    report.notes[one.name] = f"{' '.join(version.split())}, {Path(answer['path']).name}"
+    if not Path(answer["path"]).resolve().is_relative_to(one.installation):
+        report.fail(f"{one.name}: the ranks use {answer['path']}, which is not of {one.installation}")
 
 
 def run(chosen: argparse.Namespace, report: Report) -> None:

@@ -74,7 +74,7 @@ def _parent(process: int) -> int:
 
 
 def folders(prefix: Path) -> list[Path]:
-    """Where an MPI that is installed in `prefix` has its libraries: Intel MPI's and Debian's places too."""
+    """Where an MPI that is installed in `prefix` has its libraries: those of Intel MPI and Debian too."""
     multiarch = sysconfig.get_config_var("MULTIARCH") or ""
     names = [
         "lib",
@@ -108,8 +108,8 @@ def library(
     >>> library([], {"PMIX_RANK": "0", "OMPI_COMM_WORLD_RANK": "0", "OMPI_COMM_WORLD_SIZE": "2"}, [])
     'libmpi.so.40'
     """
-    found = _started_by(variables, above)
-    return None if found is None else _of_family(*found, own, variables)
+    launcher = _started_by(variables, above)
+    return None if launcher is None else _of_family(*launcher, own, variables)
 
 
 def _started_by(variables: Mapping[str, str], above: Iterable[Ancestor] | None) -> tuple[Family, Path | None] | None:
@@ -120,8 +120,8 @@ def _started_by(variables: Mapping[str, str], above: Iterable[Ancestor] | None) 
         for family in (OPEN_MPI, HYDRA):
             if process.name in family.programs:
                 return family, process.program
-    told = _told(variables)
-    return None if told is None else (told, None)
+    named = _of_variables(variables)
+    return None if named is None else (named, None)
 
 
 def check(
@@ -134,16 +134,17 @@ def check(
     UsageError
         With the library to name instead.
     """
-    found = _started_by(variables, above)
-    if found is not None and Path(named).resolve().name.startswith(_foreign(found[0])):
-        family, program = found
+    launcher = _started_by(variables, above)
+    if launcher is not None and Path(named).resolve().name.startswith(_foreign(launcher[0])):
+        family, program = launcher
         raise UsageError(
             f"WEFT_MPI_LIBRARY is {named}, but {program or 'the launcher'}, which started this rank, "
-            f"is {family.name}'s: set WEFT_MPI_LIBRARY={_of_family(family, program, own, variables)}, or use the mpiexec of that library"
+            f"is {family.name}'s: "
+            f"set WEFT_MPI_LIBRARY={_of_family(family, program, own, variables)}, or use the mpiexec of that library"
         )
 
 
-def _told(variables: Mapping[str, str]) -> Family | None:
+def _of_variables(variables: Mapping[str, str]) -> Family | None:
     """The family that the variables name. Those of srun name none: it starts ranks of whatever speaks its PMI."""
     if "OMPI_COMM_WORLD_RANK" in variables:
         return OPEN_MPI
@@ -152,15 +153,15 @@ def _told(variables: Mapping[str, str]) -> Family | None:
 
 def _of_family(family: Family, program: Path | None, own: Iterable[Path], variables: Mapping[str, str]) -> str:
     """Its file beside the launcher, in the loader's folders, or among weft's own; else a name for the loader."""
-    places = [] if program is None else folders(program.parent.parent)
-    installed = [place / name for place in places for name in family.libraries]
+    candidates = [] if program is None else folders(program.parent.parent)
+    installed = [folder / name for folder in candidates for name in family.libraries]
     # Debian and others have the libraries of several MPIs in one folder, where libmpi.so may be of any.
-    if places and not any((place / name).exists() for place in places for name in _foreign(family)):
-        installed += [place / "libmpi.so" for place in places]
+    if candidates and not any((folder / name).exists() for folder in candidates for name in _foreign(family)):
+        installed += [folder / "libmpi.so" for folder in candidates]
     searched = [Path(folder) for folder in variables.get("LD_LIBRARY_PATH", "").split(":") if folder]
     named = [folder / name for folder in [*searched, *own] for name in family.libraries]
-    found = (str(path) for path in [*installed, *named] if path.exists())
-    return next(found, family.libraries[0] if family is OPEN_MPI else family.libraries[1])
+    existing = (str(path) for path in [*installed, *named] if path.exists())
+    return next(existing, family.libraries[0] if family is OPEN_MPI else family.libraries[1])
 
 
 def _foreign(family: Family) -> tuple[str, ...]:
@@ -177,8 +178,8 @@ def other(bundled: Path, variables: Mapping[str, str] = os.environ) -> str | Non
         if launcher.parent.resolve() == (bundled / "bin").resolve() or not os.access(launcher, os.X_OK):
             continue
         prefixes = dict.fromkeys((launcher.parent.parent, launcher.resolve().parent.parent))
-        places = [place / name for prefix in prefixes for place in folders(prefix) for name in NAMES]
-        if site := next((path for path in places if path.exists()), None):
+        candidates = [folder / name for prefix in prefixes for folder in folders(prefix) for name in NAMES]
+        if site := next((path for path in candidates if path.exists()), None):
             return (
                 f"measured with the MPI that comes with weft, in {bundled}. This site has its own, {launcher}, which "
                 f"may be faster: WEFT_MPI_LIBRARY={site} measures that"
