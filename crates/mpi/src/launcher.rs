@@ -45,8 +45,7 @@ fn check(
     library: &str,
     variable: impl Fn(&str) -> Option<String>,
 ) -> Result<(), String> {
-    let advice = "the launcher and the library belong to different MPIs: use the mpiexec of this library, or set \
-                  WEFT_MPI_LIBRARY to the library of this launcher";
+    let advice = advice(&variable);
     if let Some(expected) = expected.filter(|expected| *expected != seen) {
         return Err(format!("{expected} ranks were asked for, but {library} sees {seen}; {advice}"));
     }
@@ -56,6 +55,23 @@ fn check(
     }
     let StatedSize { variable, ranks } = &sizes[0];
     Err(format!("the launcher started {ranks} ranks ({variable}), but {library} sees {seen}; {advice}"))
+}
+
+/// What to do where the library did not understand the launcher. Under srun it is told ranks by the PMI that srun speaks,
+/// which `--mpi` chooses.
+fn advice(variable: impl Fn(&str) -> Option<String>) -> &'static str {
+    let is_set = |name: &str| variable(name).is_some();
+    if !is_set(SRUN_SIZE_VARIABLE) || SIZE_VARIABLES.into_iter().any(is_set) {
+        return "the launcher and the library belong to different MPIs: use the mpiexec of this library, or set \
+                WEFT_MPI_LIBRARY to the library of this launcher";
+    }
+    if is_set("PMIX_RANK") {
+        "srun speaks PMIx, and this library does not: set WEFT_MPI_LIBRARY to the libmpi.so of an MPI that was built with \
+         PMIx (Open MPI is), or use srun --mpi=pmi2 with an MPICH"
+    } else {
+        "srun has told the library nothing: use srun --mpi=pmi2 with an MPICH or an MVAPICH, srun --mpi=pmix with an Open \
+         MPI, and set WEFT_MPI_LIBRARY to the libmpi.so of that MPI"
+    }
 }
 
 /// This process's rank as the launcher gave it, for messages of processes that MPI did not start in; 0 without one.
@@ -115,6 +131,22 @@ mod tests {
         assert!(with(1, None, &[("SLURM_STEP_NUM_TASKS", "8")]).unwrap_err().contains("SLURM_STEP_NUM_TASKS"));
         let text = with(1, Some(2), &[]).unwrap_err();
         assert!(text.starts_with("2 ranks were asked for, but libmpi.so (MPICH) sees 1; "), "{text}");
+    }
+
+    #[test]
+    fn under_srun_the_advice_is_of_its_pmi() {
+        let of = |variables: &[(&str, &str)]| with(1, None, variables).unwrap_err();
+        let step = ("SLURM_STEP_NUM_TASKS", "8");
+        assert!(of(&[step]).ends_with(
+            "; srun has told the library nothing: use srun --mpi=pmi2 with an MPICH or an \
+                                       MVAPICH, srun --mpi=pmix with an Open MPI, and set WEFT_MPI_LIBRARY to the \
+                                       libmpi.so of that MPI"
+        ));
+        assert!(
+            of(&[step, ("PMIX_RANK", "0")]).contains("; srun speaks PMIx, and this library does not: set WEFT_MPI_LIB")
+        );
+        // Hydra under srun, and srun where it speaks PMI: the library is another's.
+        assert!(of(&[step, ("PMI_SIZE", "8")]).contains("belong to different MPIs"));
     }
 
     #[test]

@@ -246,9 +246,11 @@ def _deliver(table: pl.DataFrame, output: Path | None, shown: Format) -> None:
 
 def _conclude(measurement: Measurement, half_width: float, output: Path | None) -> None:
     """Say how well the points are known; ends with 130 if someone interrupted, with 3 if not all have converged."""
-    from weft.launch import protocol
+    from weft.launch import mpiexec, protocol
     from weft.samples.summary import MINIMUM_LAUNCHES
 
+    if measurement.table["library"].is_not_null().any() and (unused := mpiexec.unused()):
+        outputs.note(unused)
     points, loose = len(measurement.status), measurement.count(protocol.NOT_CONVERGED)
     launches = measurement.table["repetition"].n_unique()
     if loose and launches < MINIMUM_LAUNCHES:

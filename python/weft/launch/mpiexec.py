@@ -29,7 +29,7 @@ from typing import TYPE_CHECKING, Any
 from weft import _core
 from weft._core import RunError, UsageError
 from weft.extras import needs
-from weft.launch import environment
+from weft.launch import environment, site
 from weft.launch.deaths import Death, Deaths
 from weft.launch.keeper import keeper
 from weft.launch.processes import Process, described, end
@@ -63,23 +63,39 @@ _HELPER = 1.5
 """Seconds that a launcher outlives one of its own processes; less than a rank's death is held back (crates/mpi)."""
 
 
-_LIBRARIES = ("libmpi_abi.so.1", "libmpi.so.12", "libmpi.so.40", "libmpi.so")
-"""What MPI libraries are called, as in crates/mpi: the standard ABI, MPICH's, Open MPI's."""
-
-
 def library(variables: Mapping[str, str] = os.environ, executable: str = sys.executable) -> str:
     """The MPI library that ranks use where nothing else names one.
 
-    That of the MPICH wheel beside `executable`, else that which the launcher was installed with, else a name for the
-    dynamic linker, after which ranks try the others that MPI libraries have.
+    In a process that is a rank already, that of its launcher (`weft.launch.site`). Else that of the MPICH wheel beside
+    `executable`, else that which the launcher was installed with, else a name for the dynamic linker, after which ranks
+    try the others that MPI libraries have.
+
+    Raises
+    ------
+    UsageError
+        In a rank whose WEFT_MPI_LIBRARY is of another MPI than its launcher.
     """
     folders = [Path(executable).parent.parent / "lib"]
+    if named := variables.get("WEFT_MPI_LIBRARY"):
+        site.check(named, folders, variables)
+    elif launched := site.library(folders, variables):
+        return launched
     with contextlib.suppress(RunError):
         launcher = Path(shutil.which(command(variables, executable)[0], path=variables.get("PATH")) or "mpiexec")
         prefixes = (launcher.parent.parent, launcher.resolve().parent.parent)
-        folders += [prefix / name for prefix in prefixes for name in ("lib", "lib64")]
-    candidates = (folder / name for folder in folders for name in _LIBRARIES)
-    return next((str(path) for path in candidates if path.exists()), _LIBRARIES[0])
+        folders += [folder for prefix in prefixes for folder in site.folders(prefix)]
+    candidates = (folder / name for folder in folders for name in site.NAMES)
+    return next((str(path) for path in candidates if path.exists()), site.NAMES[0])
+
+
+def unused(variables: Mapping[str, str] = os.environ, executable: str = sys.executable) -> str | None:
+    """What to say where launches use the MPI that comes with weft though the site has one; `None` elsewhere."""
+    if any(variables.get(name) for name in ("WEFT_MPIEXEC", "WEFT_MPI_LIBRARY")):
+        return None
+    bundled = Path(executable).parent.parent
+    is_bundled = os.access(bundled / "bin" / "mpiexec", os.X_OK)
+    is_rank = environment.launcher(variables) is not None
+    return site.other(bundled, variables) if is_bundled and not is_rank else None
 
 
 def command(variables: Mapping[str, str] = os.environ, executable: str = sys.executable) -> list[str]:
@@ -93,8 +109,8 @@ def command(variables: Mapping[str, str] = os.environ, executable: str = sys.exe
     if wanted := variables.get("WEFT_MPIEXEC"):
         return _of_variable(wanted, variables)
     own = Path(executable).parent / "mpiexec"
-    if site := variables.get("WEFT_MPI_LIBRARY"):
-        return [_of_library(site, variables)]
+    if named := variables.get("WEFT_MPI_LIBRARY"):
+        return [_of_library(named, variables)]
     if os.access(own, os.X_OK):
         return [str(own)]
     if path := shutil.which("mpiexec", path=variables.get("PATH")):

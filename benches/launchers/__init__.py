@@ -1,0 +1,1 @@
+"""Ranks under the launchers of several MPIs."""
