@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import argparse
 import functools
-import os
 import statistics
 import sys
 from collections.abc import Callable
@@ -46,7 +45,7 @@ ROWS = (
 class Work:
     """The arrays of one type and size, and weft's calls on them."""
 
-    def __init__(self, dtype: str, n: int, threads: int) -> None:
+    def __init__(self, dtype: str, n: int, threads: int | None) -> None:
         chance = np.random.default_rng(1)
         self.a = chance.integers(-1, 2, n, dtype=np.int8).astype(dtype)
         self.b = self.a[::-1].copy()
@@ -134,8 +133,7 @@ def options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--types", default=",".join(TYPES), help="types, comma-separated (default: all)")
     parser.add_argument("--sizes", type=numbers, default=SIZES, help=f"elements (default {SIZES})")
     parser.add_argument("--rows", default=",".join(ROWS), help="primitives, comma-separated (default: all)")
-    default = os.cpu_count() or 1
-    parser.add_argument("--threads", type=positive, default=default, help="threads of weft (default: all processors)")
+    parser.add_argument("--threads", type=positive, help="threads of weft (default: what it chooses for each call)")
     parser.add_argument("--part-of", type=Path, metavar="FILE", help="add to this record")
     rounds_option(parser, 5)
 
@@ -153,7 +151,7 @@ def run(chosen: argparse.Namespace, report: Report) -> None:
         report.continue_from(chosen.part_of)
         chosen.record = chosen.part_of
     there = ["numpy", *(need.name for need in BENCHMARK.needs if need.is_there)]
-    report.protocol = {"rounds": chosen.rounds, "threads": chosen.threads, "peers": there}
+    report.protocol = {"rounds": chosen.rounds, "threads": chosen.threads or "weft's choice", "peers": there}
     for n in chosen.sizes:
         for dtype in chosen.types:
             work = Work(dtype, n, chosen.threads)
