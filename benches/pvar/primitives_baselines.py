@@ -33,6 +33,9 @@ def with_numpy(row: str, *arrays: Any) -> Call | None:
         "shift": lambda: rolled(a, out),
         "gather": lambda: none(np.take(a, b, out=out, mode="clip")),
         "send": lambda: np.add.at(out, b, a),
+        "send max": lambda: np.maximum.at(out, b, a),
+        "send overwriting": lambda: out.__setitem__(b, a),
+        "histogram": lambda: none(np.copyto(out, np.bincount(b, minlength=len(out)))),
     }
     return calls[row]
 
@@ -105,31 +108,31 @@ def numba_kernels(numba: Any) -> dict[str, Any]:
 
     @parallel
     def total(a: np.ndarray) -> float:
-        result = 0.0
+        result = a[0] - a[0]
         for i in numba.prange(a.size):
             result += a[i]
         return result
 
     @parallel
     def largest(a: np.ndarray) -> float:
-        result = -np.inf
+        result = a[0]
         for i in numba.prange(a.size):
             result = max(result, a[i])
         return result
 
     @numba.njit
     def scan(a: np.ndarray, out: np.ndarray) -> None:
-        carried = 0.0
+        carried = a[0] - a[0]
         for i in range(a.size):
             carried += a[i]
             out[i] = carried
 
     @numba.njit
     def segmented(a: np.ndarray, flags: np.ndarray, out: np.ndarray) -> None:
-        carried = 0.0
+        carried = a[0] - a[0]
         for i in range(a.size):
             if flags[i]:
-                carried = 0.0
+                carried = a[i] - a[i]
             carried += a[i]
             out[i] = carried
 
@@ -154,8 +157,25 @@ def numba_kernels(numba: Any) -> dict[str, Any]:
         for i in range(index.size):
             out[index[i]] += a[i]
 
+    @numba.njit
+    def send_max(a: np.ndarray, index: np.ndarray, out: np.ndarray) -> None:
+        for i in range(index.size):
+            out[index[i]] = max(out[index[i]], a[i])
+
+    @parallel
+    def overwrite(a: np.ndarray, index: np.ndarray, out: np.ndarray) -> None:
+        for i in numba.prange(index.size):
+            out[index[i]] = a[i]
+
+    @numba.njit
+    def histogram(_: np.ndarray, index: np.ndarray, out: np.ndarray) -> None:
+        out[:] = 0
+        for i in range(index.size):
+            out[index[i]] += 1
+
     kernels = {"add": add, "sum": total, "max": largest, "scan": scan, "segmented scan": segmented}
-    return kernels | {"spread": spread, "shift": shift, "gather": gather, "send": send}
+    sends = {"send": send, "send max": send_max, "send overwriting": overwrite, "histogram": histogram}
+    return kernels | {"spread": spread, "shift": shift, "gather": gather} | sends
 
 
 def with_jax(row: str, *arrays: Any) -> Call | None:
@@ -171,9 +191,11 @@ def with_jax(row: str, *arrays: Any) -> Call | None:
         "max": lambda a, b: a.max(),
         "shift": lambda a, b: jax.numpy.roll(a, -1),
         "gather": lambda a, index: a[index],
+        "histogram": lambda a, index: jax.numpy.bincount(index, length=len(out)),
     }
-    if row == "send":
-        function = jax.jit(lambda out, a, index: out.at[index].add(a), donate_argnums=0)
+    ways = {"send": "add", "send max": "max", "send overwriting": "set"}
+    if row in ways:
+        function = jax.jit(lambda out, a, index: getattr(out.at[index], ways[row])(a), donate_argnums=0)
         held = [jax.numpy.asarray(out.copy())]
         there, index = jax.numpy.asarray(a), jax.numpy.asarray(b)
 

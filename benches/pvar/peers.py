@@ -1,0 +1,173 @@
+"""Parallel variables' primitives beside numpy, numba and JAX, for four types at three sizes.
+
+A row is a primitive, a type and a size; its figure is the time of the fastest peer over that of weft in the same
+round, so that over 1 weft is ahead. The peers that are not installed are left out, and the record's protocol says
+which took part. Values are -1, 0 and 1, whose sums every type holds exactly, so that weft's results are compared with
+numpy's to the bit. Sends are of a permutation, but for the histogram's, of 1024 bins. The collision check is the time
+of a send that refuses collisions over that of one that overwrites.
+
+With 64 Mi elements of eight bytes it takes 3 GB of memory. Run it on a quiet machine; --types, --sizes and --rows with
+--part-of FILE measure it in pieces.
+"""
+
+from __future__ import annotations
+
+import argparse
+import functools
+import statistics
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+
+import weft
+from benches import harness
+from benches.benchmark import Benchmark, Need, numbers, positive, rounds_option
+from benches.harness import Call
+from benches.pvar.primitives_baselines import baselines, plane
+from benches.recording import Report
+from weft import _core
+
+TYPES = ("float32", "float64", "int32", "int64")
+SIZES = "4096,1048576,67108864"
+BINS = 1024
+COLLISIONS = 1.3
+"""The most that a refusing send may take of an overwriting one."""
+SECONDS = 0.01
+"""Of calls in one timing, about, where a call is shorter."""
+ROWS = (
+    "add", "sum", "max", "scan", "segmented scan", "spread", "shift", "gather", "send", "send max",
+    "send overwriting", "send refusing", "histogram",
+)  # fmt: skip
+
+
+class Work:
+    """The arrays of one type and size, and weft's calls on them."""
+
+    def __init__(self, dtype: str, n: int, threads: int | None) -> None:
+        chance = np.random.default_rng(1)
+        self.a = chance.integers(-1, 2, n, dtype=np.int8).astype(dtype)
+        self.b = self.a[::-1].copy()
+        self.out = np.zeros(n, dtype)
+        self.bins = np.zeros(BINS, dtype)
+        self.ones = np.ones(n, dtype)
+        self.flags = chance.random(n) < 0.01
+        self.flags[0] = True
+        self.index = chance.permutation(n)
+        self.binned = self.index % BINS
+        self.side = 1 << (n.bit_length() // 2)
+        needed = _core.array_send_workspace_bytes(self.a, self.out, threads)
+        workspace = _core.SendWorkspace(needed) if needed else None
+        send = functools.partial(_core.array_send, threads=threads, workspace=workspace)
+        a, out = self.a, self.out
+        shifted: Call = weft.arrays.polyshift(a.shape, a.dtype, [(1, 0)], threads=threads).bind(a, out=[out])
+        rows, spread = plane(a, self.side), plane(out, self.side)
+
+        def histogram() -> None:
+            self.bins[:] = 0
+            send(self.ones, self.binned, self.bins, "add")
+
+        self.weft: dict[str, Call] = {
+            "add": lambda: _core.array_elementwise("add", (a, self.b), out, threads=threads),
+            "sum": lambda: _core.array_reduce(a, "add", threads=threads),
+            "max": lambda: _core.array_reduce(a, "max", threads=threads),
+            "scan": lambda: _core.array_scan(a, out, "add", threads=threads),
+            "segmented scan": lambda: _core.array_scan(a, out, "add", segments=self.flags, threads=threads),
+            "spread": lambda: _core.array_spread(rows, spread, 0, 1, threads=threads),
+            "shift": shifted,
+            "gather": lambda: _core.array_gather(a, self.index, out, threads=threads),
+            "send": lambda: send(a, self.index, out, "add"),
+            "send max": lambda: send(a, self.index, out, "max"),
+            "send overwriting": lambda: send(a, self.index, out, "overwrite"),
+            "send refusing": lambda: send(a, self.index, out),
+            "histogram": histogram,
+        }
+
+    def peers(self, row: str) -> dict[str, Call]:
+        """Those that do the row; a send that refuses collisions has those that overwrite."""
+        if row == "histogram":
+            return baselines(row, self.ones, self.binned, self.bins)
+        if row == "gather" or row.startswith("send"):
+            other = "send overwriting" if row == "send refusing" else row
+            return baselines(other, self.a, self.index, self.out)
+        return baselines(row, self.a, self.b, self.out, self.flags, self.side)
+
+    def result(self, row: str, call: Call) -> np.ndarray:
+        """What a call comes to from an output of zeros."""
+        out = self.bins if row == "histogram" else self.out
+        out[:] = 0
+        value = call()
+        return np.array(value if row in ("sum", "max") else out)
+
+
+def sides(work: Work, row: str) -> dict[str, Call]:
+    """weft and its peers, where weft and numpy come to the same."""
+    peers = work.peers(row)
+    if not np.array_equal(work.result(row, work.weft[row]), work.result(row, peers["numpy"])):
+        sys.exit(f"weft's {row} of {work.a.dtype} computes something else")
+    return {"weft": work.weft[row]} | peers
+
+
+def timed(call: Call) -> Callable[[], float]:
+    """A side that calls it for about SECONDS, or once, after a first call that is not timed."""
+    call()
+    return functools.partial(harness.timed, call, max(1, int(SECONDS / max(harness.timed(call), 1e-9))))
+
+
+def measured(work: Work, row: str, n: int, rounds: int, report: Report) -> list[float]:
+    """weft's seconds, a round each, after the row's figures."""
+    seconds = harness.interleaved({who: timed(call) for who, call in sides(work, row).items()}, rounds)
+    where = f"{row}, {work.a.dtype}, {n} elements"
+    report.samples(seconds, words=n, operation=row)
+    peers = {who: statistics.median(times) for who, times in seconds.items() if who != "weft"}
+    for who in peers:
+        ratio = harness.spread(harness.ratios(seconds[who], seconds["weft"]))
+        best = who == min(peers, key=lambda peer: peers[peer])
+        judged = best and row != "send refusing"
+        report.figure(f"{where}: {who}/weft", ratio, "ratio", 1.0 if judged else None, "at least", quiet=not best)
+    return seconds["weft"]
+
+
+def options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--types", default=",".join(TYPES), help="types, comma-separated (default: all)")
+    parser.add_argument("--sizes", type=numbers, default=SIZES, help=f"elements (default {SIZES})")
+    parser.add_argument("--rows", default=",".join(ROWS), help="primitives, comma-separated (default: all)")
+    parser.add_argument("--threads", type=positive, help="threads of weft (default: what it chooses for each call)")
+    parser.add_argument("--part-of", type=Path, metavar="FILE", help="add to this record")
+    rounds_option(parser, 5)
+
+
+def check(parser: argparse.ArgumentParser, chosen: argparse.Namespace) -> None:
+    chosen.types, chosen.rows = chosen.types.split(","), chosen.rows.split(",")
+    if not set(chosen.types) <= set(TYPES) or not set(chosen.rows) <= set(ROWS):
+        parser.error(f"types are {', '.join(TYPES)}; rows are {', '.join(ROWS)}")
+    if min(chosen.sizes) < BINS:
+        parser.error(f"at least {BINS} elements, as many as the histogram has bins")
+
+
+def run(chosen: argparse.Namespace, report: Report) -> None:
+    if chosen.part_of is not None:
+        report.continue_from(chosen.part_of)
+        chosen.record = chosen.part_of
+    there = ["numpy", *(need.name for need in BENCHMARK.needs if need.is_there)]
+    report.protocol = {"rounds": chosen.rounds, "threads": chosen.threads or "weft's choice", "peers": there}
+    for n in chosen.sizes:
+        for dtype in chosen.types:
+            work = Work(dtype, n, chosen.threads)
+            ours = {row: measured(work, row, n, chosen.rounds, report) for row in chosen.rows}
+            if {"send refusing", "send overwriting"} <= set(ours):
+                ratio = harness.spread(harness.ratios(ours["send refusing"], ours["send overwriting"]))
+                name = f"collision check, {dtype}, {n} elements: refusing/overwriting"
+                report.figure(name, ratio, "ratio", COLLISIONS, "at most")
+
+
+BENCHMARK = Benchmark(
+    "pvar-peers",
+    "parallel variables' primitives beside numpy, numba and JAX, four types at three sizes",
+    "ten minutes, with 3 GB of memory",
+    run,
+    options,
+    check,
+    needs=(Need("numba", "package"), Need("jax", "package")),
+)
