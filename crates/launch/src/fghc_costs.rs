@@ -78,7 +78,8 @@ pub fn pe_costs(machine: &Machine, options: CostOptions) -> Result<PeCosts, Laun
     });
     costs.reduction_time = reduction;
     if let Some(step) = options.step {
-        costs = FghcCosts { copy_levels: costs.copy_levels, copy_parts: costs.copy_parts, ..equal_steps(reduction, step) };
+        costs =
+            FghcCosts { copy_levels: costs.copy_levels, copy_parts: costs.copy_parts, ..equal_steps(reduction, step) };
     }
     let limit =
         |options: Option<u64>, or: usize| options.map_or(or, |options| usize::try_from(options).unwrap_or(usize::MAX));
