@@ -12,7 +12,21 @@ pub const OPERATIONS_OF_A_REDUCTION: f64 = 40.0;
 
 /// Steps of the communication software in reductions, where a machine file gives no times: those of the Multi-PSI/V1.
 /// That ratio depends on algorithms and not on the processor (Taki 1988, section 4.1).
-pub const REDUCTIONS_OF_A_STEP: f64 = 1.1927e-3 / 2.25e-3;
+pub const REDUCTIONS_OF_STEPS: Steps =
+    Steps { message: 2.5 / 2.25, word: 0.095 / 2.25, reference: 0.095 / 2.25, tree: 5.9225 / 2.25 };
+
+/// Steps of the communication software at one end, in reductions or in seconds.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Steps {
+    /// What every message takes.
+    pub message: f64,
+    /// A word is composed or decomposed.
+    pub word: f64,
+    /// A reference is translated.
+    pub reference: f64,
+    /// The AND-tree is maintained.
+    pub tree: f64,
+}
 
 /// What a user says of costs, in seconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -46,19 +60,26 @@ pub fn pe_costs(machine: &Machine, options: CostOptions) -> Result<PeCosts, Laun
         None => derived_reduction(machine, &mut assumed)?,
     };
     let mut costs = known.unwrap_or_else(|| {
-        let step = REDUCTIONS_OF_A_STEP * reduction;
+        let of = REDUCTIONS_OF_STEPS;
         if options.step.is_none() {
             assumed.push(format!(
-                "a step of the communication software takes {:.3e} s: {REDUCTIONS_OF_A_STEP:.2} reductions, as on the \
-                 Multi-PSI/V1, a ratio that depends on algorithms (Taki 1988, section 4.1)",
-                step
+                "the communication software takes at each end, in reductions, {:.2} for a message, {:.3} for a word or a \
+                 reference, {:.2} for the AND-tree, as on the Multi-PSI/V1, ratios that depend on algorithms (Taki 1988, \
+                 section 4.1)",
+                of.message, of.word, of.tree
             ));
         }
-        steps(reduction, step)
+        with_steps(reduction, Steps {
+            message: of.message * reduction,
+            word: of.word * reduction,
+            reference: of.reference * reduction,
+            tree: of.tree * reduction,
+        })
     });
     costs.reduction_time = reduction;
     if let Some(step) = options.step {
-        costs = FghcCosts { copy_levels: costs.copy_levels, copy_parts: costs.copy_parts, ..steps(reduction, step) };
+        costs =
+            FghcCosts { copy_levels: costs.copy_levels, copy_parts: costs.copy_parts, ..equal_steps(reduction, step) };
     }
     let limit =
         |options: Option<u64>, or: usize| options.map_or(or, |options| usize::try_from(options).unwrap_or(usize::MAX));
@@ -88,13 +109,17 @@ fn derived_reduction(machine: &Machine, assumed: &mut Vec<String>) -> Result<f64
     Ok(seconds)
 }
 
-fn steps(reduction_time: f64, step: f64) -> FghcCosts {
+fn equal_steps(reduction_time: f64, step: f64) -> FghcCosts {
+    with_steps(reduction_time, Steps { message: step, word: step, reference: step, tree: step })
+}
+
+fn with_steps(reduction_time: f64, steps: Steps) -> FghcCosts {
     FghcCosts {
         reduction_time,
-        message_time: step,
-        word_time: step,
-        reference_time: step,
-        tree_time: step,
+        message_time: steps.message,
+        word_time: steps.word,
+        reference_time: steps.reference,
+        tree_time: steps.tree,
         copy_levels: None,
         copy_parts: None,
         sources: Sources::new(),

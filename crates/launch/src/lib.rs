@@ -29,7 +29,7 @@ pub use fghc::{
     FghcRan, FghcRequest, SimulatedFghc, enlarged, load_fghc, run_fghc_mpi, run_fghc_threads, simulate_fghc,
 };
 #[cfg(feature = "fghc")]
-pub use fghc_costs::{CostOptions, OPERATIONS_OF_A_REDUCTION, PeCosts, REDUCTIONS_OF_A_STEP, pe_costs};
+pub use fghc_costs::{CostOptions, OPERATIONS_OF_A_REDUCTION, PeCosts, REDUCTIONS_OF_STEPS, Steps, pe_costs};
 #[cfg(feature = "fghc")]
 pub use fghc_options::{FghcBackend, FghcOptions, FghcOutput};
 #[cfg(feature = "fghc")]

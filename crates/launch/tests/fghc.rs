@@ -6,7 +6,7 @@ use weft_fghc::check::check;
 use weft_fghc::distributed::{End, EventKind, Kind, Outcome, Recorder, Run, RunOptions};
 use weft_fghc::engine::Loaded;
 use weft_fghc::ir::Source;
-use weft_launch::{CostOptions, OPERATIONS_OF_A_REDUCTION, REDUCTIONS_OF_A_STEP, enlarged, pe_costs, simulate_fghc};
+use weft_launch::{CostOptions, OPERATIONS_OF_A_REDUCTION, REDUCTIONS_OF_STEPS, enlarged, pe_costs, simulate_fghc};
 use weft_machine::{Machine, find};
 
 const PROGRAM_1: &str = include_str!("../../../programs/fghc/program1.fghc");
@@ -124,7 +124,7 @@ fn costs_that_no_file_gives_are_derived_and_said() {
     let derived = pe_costs(&machine, CostOptions::default()).unwrap();
     let reduction = OPERATIONS_OF_A_REDUCTION * 0.1e-6;
     assert!((derived.costs.reduction / reduction - 1.0).abs() < 1e-12);
-    assert!((derived.costs.word / (REDUCTIONS_OF_A_STEP * reduction) - 1.0).abs() < 1e-12);
+    assert!((derived.costs.word / (REDUCTIONS_OF_STEPS.word * reduction) - 1.0).abs() < 1e-12);
     assert_eq!(derived.assumed.len(), 2);
     assert!(derived.assumed[0].contains("40 times int32_add of ipsc860"), "{:?}", derived.assumed);
     let costs = pe_costs(&machine, CostOptions { reduction: Some(1e-6), step: Some(2e-6) }).unwrap();
@@ -132,6 +132,12 @@ fn costs_that_no_file_gives_are_derived_and_said() {
     assert!(costs.assumed.is_empty());
     let v1 = pe_costs(&find("multi-psi-v1").unwrap(), CostOptions::default()).unwrap();
     assert!(v1.assumed.is_empty());
+    // The ratios of machines without figures of their own are the Multi-PSI/V1's.
+    assert!((v1.costs.word / v1.costs.reduction / REDUCTIONS_OF_STEPS.word - 1.0).abs() < 1e-9);
+    let goal = |costs: &weft_fghc::distributed::Costs| {
+        costs.send[weft_fghc::distributed::Kind::ThrowGoal as usize] / costs.reduction
+    };
+    assert!((goal(&v1.costs) / goal(&derived.costs) - 1.0).abs() < 1e-9);
     assert_eq!(v1.copy.levels, 1);
     let silent = pe_costs(&find("tpu-v4").unwrap(), CostOptions::default()).unwrap_err().to_string();
     assert!(silent.contains("neither a table [fghc] nor the time of an addition"), "{silent}");

@@ -228,11 +228,12 @@ class Costs:
         """Over hops of the grid."""
         _, name, *single = o.kind.split("_")
         more = 0.0 if single else self._f["front_end_news_all"]
-        cm = self._f[f"news_{name}_startup"] + o.vp_ratio * o.hops * self._f[f"news_{name}_hop"]
+        steps = news_steps(o.hops)
+        cm = self._f[f"news_{name}_startup"] + o.vp_ratio * steps * self._f[f"news_{name}_hop"]
         front_end = self._f[f"front_end_news_{name}"] + more
         if name == "store":
             return Time(cm + front_end, cm)
-        return Time(max(cm, front_end + o.hops * self._f["front_end_news_hop"]), cm)
+        return Time(max(cm, front_end + steps * self._f["front_end_news_hop"]), cm)
 
     def spread(self, o: Operation) -> Time:
         """By doubling, over the dimensions of the axis and within processors."""
@@ -270,6 +271,31 @@ class Costs:
     def _passed(self, cycles: float, steps: float, overflow: float) -> float:
         costs = self._f
         return cycles * costs["router_cycle"] + steps * costs["router_step"] + overflow * costs["router_overflow"]
+
+
+NEWS_HOPS = 5
+"""The most hops that NEWS was fitted over (Wu and Shu 1989, table 10)."""
+
+
+def news_steps(hops: int) -> int:
+    """Steps between neighbours in the hypercube that a shift along an axis of the grid is charged.
+
+    Up to `NEWS_HOPS` they are the hops, as table 10 of Wu and Shu 1989 has them. Nothing was published beyond. A grid
+    is embedded by the binary-reflected Gray code, in which indices a power of two apart, from 2 on, are two steps
+    from each other (S. L. Johnsson, Communication efficient basic linear algebra computations on hypercube
+    architectures, J. Parallel Distrib. Comput. 4 (1987)), so that a long shift is one by each power of two in its
+    signed binary form of fewest digits. It is charged no less than the longest that was measured.
+
+    Examples
+    --------
+    >>> [news_steps(hops) for hops in (1, 5, 8, 85, 4096)]
+    [1, 5, 5, 7, 5]
+    """
+    if hops <= NEWS_HOPS:
+        return hops
+    # Digits of the non-adjacent form: those of three times the number against those of the number.
+    digits = ((hops ^ 3 * hops) >> 1).bit_count()
+    return max(NEWS_HOPS, 2 * digits - hops % 2)
 
 
 def priced_kinds() -> tuple[str, ...]:

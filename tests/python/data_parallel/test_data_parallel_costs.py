@@ -1,12 +1,14 @@
 """What operations cost on the modelled CM-2: bounds and orders that hold whatever the figures are."""
 
+import heapq
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import weft
 from weft.data_parallel import Costs, Operation
-from weft.data_parallel.costs import destinations, priced_kinds
+from weft.data_parallel.costs import destinations, news_steps, priced_kinds
 
 ROUTED = ("multiple_reduction", "multiple_broadcast", "store", "fetch")
 
@@ -161,3 +163,24 @@ def test_the_router_refuses_what_is_no_processor(native):
         weft._core.route_combining(machine, [8192] * 8192)
     with pytest.raises(weft.UsageError, match="cm200 has no combining router"):
         weft._core.route_combining(weft.machine("cm200"), [0])
+
+
+def test_long_shifts_take_the_hypercubes_distances():
+    """The cheapest sum of powers of two, each at its distance in the Gray code, found by search."""
+    neighbours = [(1 << k, bin(gray(0) ^ gray(1 << k)).count("1")) for k in range(11)]
+    assert [steps for _, steps in neighbours] == [1] + [2] * 10
+    best, queue = {0: 0}, [(0, 0)]
+    while queue:
+        steps, at = heapq.heappop(queue)
+        for distance, more in neighbours:
+            for to in (at + distance, at - distance):
+                if abs(to) < 2100 and steps + more < best.get(to, 99):
+                    best[to] = steps + more
+                    heapq.heappush(queue, (steps + more, to))
+    assert [news_steps(hops) for hops in range(1, 6)] == [1, 2, 3, 4, 5]
+    assert all(news_steps(hops) == max(5, best[hops]) for hops in range(6, 1025))
+
+
+def gray(index):
+    """The binary-reflected Gray code."""
+    return index ^ (index >> 1)

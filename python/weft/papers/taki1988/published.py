@@ -60,6 +60,12 @@ def relative_times() -> dict[tuple[str | None, str], float | None]:
     return table("table-4-relative-time.csv") | known
 
 
+def blind_times() -> dict[tuple[int, str], float]:
+    """What weft computed for table 4 by program and item while every step of the software cost the same."""
+    kept = pl.read_csv(reference_folder(NAME) / "blind.csv").unpivot(index="program")
+    return {(program, item): value for program, item, value in kept.rows()}
+
+
 def table(file: str) -> dict[tuple[str | None, str], float | None]:
     """Values of one file of the reference by program (None where there is none) and item; None where withheld."""
     values = pl.read_csv(reference_folder(NAME) / file, schema_overrides={"value": pl.Float64, "program": pl.String})
