@@ -7,7 +7,6 @@
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
-use std::sync::Arc;
 
 use weft_base::{Interrupt, Picos};
 use weft_machine::{Access, Machine, Topology};
@@ -130,7 +129,7 @@ pub struct LogicalChannels {
     nodes: usize,
     links: usize,
     cost: ConnectionCost,
-    wires: Arc<Wires>,
+    wires: Wires,
     /// Seconds that a phase takes of each resource.
     busy: Table<f64>,
 }
@@ -138,15 +137,12 @@ pub struct LogicalChannels {
 impl LogicalChannels {
     /// Of a machine with `nodes` nodes and `links` directed links.
     pub fn new(nodes: usize, links: usize, cost: ConnectionCost) -> LogicalChannels {
-        LogicalChannels { nodes, links, cost, wires: Arc::default(), busy: Table::new(links + 2 * nodes) }
+        LogicalChannels { nodes, links, cost, wires: Wires::default(), busy: Table::new(links + 2 * nodes) }
     }
 
     /// Of a machine of this topology, whose parallel links connections share.
     pub fn of(topology: &Topology, cost: ConnectionCost) -> LogicalChannels {
-        LogicalChannels {
-            wires: Arc::new(Wires::of(topology)),
-            ..LogicalChannels::new(topology.nodes(), topology.links(), cost)
-        }
+        LogicalChannels { wires: Wires::of(topology), ..LogicalChannels::new(topology.nodes(), topology.links(), cost) }
     }
 
     /// Runs phases one after another, all nodes being ready at time 0.
@@ -224,19 +220,21 @@ impl LogicalChannels {
     /// All transfers flow until the busiest resource is through.
     fn together(&mut self, transfers: &[ConnectionTransfer], instantiated: Picos) -> PhaseTimes {
         let mut longest = 0.0f64;
+        let mut busy = std::mem::replace(&mut self.busy, Table::new(0));
         for transfer in transfers {
             longest = longest.max(self.alone(transfer) * transfer.bytes as f64);
             for Use { resource, byte_time } in self.each_use(transfer) {
-                let busy = &mut self.busy[resource as usize];
+                let busy = &mut busy[resource as usize];
                 *busy += byte_time * transfer.bytes as f64;
                 longest = longest.max(*busy);
             }
         }
         for transfer in transfers {
             for Use { resource, .. } in self.each_use(transfer) {
-                self.busy[resource as usize] = 0.0;
+                busy[resource as usize] = 0.0;
             }
         }
+        self.busy = busy;
         let through = instantiated + Picos::from_seconds(longest);
         let end = |transfer: &ConnectionTransfer| through + self.latency(transfer);
         let spans: Vec<Span> =
@@ -303,9 +301,9 @@ impl LogicalChannels {
 
     /// The links of a transfer as often as its route comes over them, and the program of its two nodes, with what a byte
     /// takes of them.
-    fn each_use<'a>(&self, transfer: &'a ConnectionTransfer) -> impl Iterator<Item = Use> + use<'a> {
+    fn each_use<'a>(&'a self, transfer: &'a ConnectionTransfer) -> impl Iterator<Item = Use> + use<'a> {
         let ConnectionTransfer { from, to, route, .. } = transfer;
-        let (nodes, links, cost, wires) = (self.nodes, self.links, self.cost, self.wires.clone());
+        let (nodes, links, cost, wires) = (self.nodes, self.links, self.cost, &self.wires);
         assert!(*from < nodes && *to < nodes, "a transfer from node {from} to {to} of {nodes} nodes");
         let links = route.iter().map(move |&link| {
             assert!((link as usize) < links, "link {link} of {links} links");

@@ -115,6 +115,11 @@ impl<C: Communicator> Prepared<C> {
         Ok(sets)
     }
 
+    /// Whether all ranks leave the exchange at the same time: the world switches its phases for all of them.
+    pub fn ends_together(&self) -> bool {
+        matches!(self.strategy, Strategy::Backend) && self.execution.plan.method() == ExchangeMethod::Connections
+    }
+
     /// What carries the exchange: the world, messages, or what the sets of phases go by.
     pub fn describe(&self) -> String {
         match &self.strategy {

@@ -51,9 +51,11 @@ impl Program for Timed {
             };
             prepared.exchange(gather, scatter).await?;
             let own = comm.wtime() - start;
-            let slowest = allreduce(&comm, Payload::of(&[own]), MAXIMUM, Choice::Auto).await?;
+            // All ranks begin at virtual time 0; where they also leave together, each knows what all took.
+            let is_known = comm.virtual_time() && iteration == 0 && prepared.ends_together();
+            let slowest = if is_known { own } else { largest(&comm, own).await? };
             if iteration >= self.warmup {
-                seconds.push(slowest.values::<f64>().expect("a reduction of data is data")[0]);
+                seconds.push(slowest);
             }
         }
         if !self.phantom {
@@ -61,6 +63,11 @@ impl Program for Timed {
         }
         Ok(Timing { seconds })
     }
+}
+
+async fn largest<C: Communicator>(comm: &C, value: f64) -> Result<f64, CommError> {
+    let all = allreduce(comm, Payload::of(&[value]), MAXIMUM, Choice::Auto).await?;
+    Ok(all.values::<f64>().expect("a reduction of data is data")[0])
 }
 
 /// What is known of a part everywhere: its connection and its first word.

@@ -1,5 +1,6 @@
 //! Planned exchanges: the machine's model of connections or of messages runs when all ranks take part.
 
+use std::cell::OnceCell;
 use std::sync::Arc;
 
 use weft_comm::{ExchangeMethod, ExchangePlan, Numbered, Payload};
@@ -21,6 +22,8 @@ pub(crate) struct Exchanging {
     incoming: Vec<Option<Vec<Payload>>>,
     /// Over connections an exchange lasts equally long every time.
     last: Option<(Arc<ExchangePlan>, Picos)>,
+    /// Whether every rank is on the node of its number, which each rank asks.
+    identity: OnceCell<bool>,
 }
 
 /// Why an exchange has no end.
@@ -29,14 +32,17 @@ const INTERRUPTED: &str = "it was interrupted";
 impl Core {
     /// Whether the machine has a model for `method`: every rank on the node of its number.
     pub fn carries(&self, method: ExchangeMethod) -> bool {
-        let identity = self.size() <= self.machine.nodes()
-            && self.placement.host_rank().is_none()
-            && (0..self.size()).all(|rank| self.placement.node(rank) == rank);
-        identity
+        *self.exchanging.identity.get_or_init(|| self.is_placed_in_order())
             && match method {
                 ExchangeMethod::Connections => ConnectionCost::of(&self.machine).is_some(),
                 ExchangeMethod::Messages => PooledCost::of(&self.machine).is_some(),
             }
+    }
+
+    fn is_placed_in_order(&self) -> bool {
+        self.size() <= self.machine.nodes()
+            && self.placement.host_rank().is_none()
+            && (0..self.size()).all(|rank| self.placement.node(rank) == rank)
     }
 
     /// A rank takes part in an exchange; the last one makes it happen.
