@@ -193,9 +193,9 @@ def with_jax(row: str, *arrays: Any) -> Call | None:
         "gather": lambda a, index: a[index],
         "histogram": lambda a, index: jax.numpy.bincount(index, length=len(out)),
     }
-    ways = {"send": "add", "send max": "max", "send overwriting": "set"}
-    if row in ways:
-        function = jax.jit(lambda out, a, index: getattr(out.at[index], ways[row])(a), donate_argnums=0)
+    methods = {"send": "add", "send max": "max", "send overwriting": "set"}
+    if row in methods:
+        function = jax.jit(lambda out, a, index: getattr(out.at[index], methods[row])(a), donate_argnums=0)
         held = [jax.numpy.asarray(out.copy())]
         there, index = jax.numpy.asarray(a), jax.numpy.asarray(b)
 

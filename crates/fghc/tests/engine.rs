@@ -153,6 +153,32 @@ fn a_stream_of_a_million_elements_needs_no_more_than_a_little_heap() {
     assert_eq!(done.counters().reductions, 3_000_003);
 }
 
+/// Also where many words are in use, which the end of a slice looks through and may see it then.
+#[test]
+fn an_interrupt_within_a_slice_stops_a_loop_that_keeps_much() {
+    let program = "
+module m.
+:- public main/0.
+main :- true | from(30000, L), loop(0, L).
+from(0, L) :- true | L = [].
+from(N, L) :- N > 0, N1 := N - 1 | L = [N|T], from(N1, T).
+loop(N, L) :- N1 := N + 1 | loop(N1, L).
+";
+    let (tell, told) = std::sync::mpsc::channel();
+    std::thread::spawn(move || {
+        let options = Options::default();
+        let interrupt = options.interrupt.clone();
+        let mut engine = weft_fghc::engine::Engine::new(&load(program, "main", false), options).unwrap();
+        engine.start();
+        std::thread::spawn(move || {
+            std::thread::sleep(std::time::Duration::from_millis(300));
+            interrupt.store(true, std::sync::atomic::Ordering::Relaxed);
+        });
+        let _ = tell.send(matches!(engine.run(u64::MAX), Stop::Interrupted));
+    });
+    assert_eq!(told.recv_timeout(std::time::Duration::from_secs(20)), Ok(true));
+}
+
 #[test]
 fn an_interrupt_stops_a_loop_that_can_then_go_on() {
     let program = "

@@ -74,7 +74,7 @@ impl Placement {
     }
 
     /// Several ranks may run on one node, each on an equal part of its processors. A message between two of them takes
-    /// what a message to oneself takes, a copy by its sender; the links of the node are shared by all.
+    /// what a self-message takes, a copy by its sender; the links of the node are shared by all.
     pub fn with_shared_nodes(mut self) -> Placement {
         self.shares_nodes = true;
         self

@@ -17,7 +17,7 @@ pub type Work = Pin<Box<dyn Future<Output = Answer>>>;
 
 /// Who polls.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Place {
+enum Stack {
     Home,
     Apart,
     /// Apart, and the future can go on only at home.
@@ -25,16 +25,16 @@ enum Place {
 }
 
 thread_local! {
-    static PLACE: Cell<Place> = const { Cell::new(Place::Home) };
+    static STACK: Cell<Stack> = const { Cell::new(Stack::Home) };
 }
 
 /// Ready when the rank itself polls: from then on its stack may be touched, until the future waits for something else.
 pub async fn home() {
     poll_fn(|_| {
-        if PLACE.get() == Place::Home {
+        if STACK.get() == Stack::Home {
             return Poll::Ready(());
         }
-        PLACE.set(Place::HomeWanted);
+        STACK.set(Stack::HomeWanted);
         Poll::Pending
     })
     .await;
@@ -50,13 +50,13 @@ impl Apart {
     /// Goes on as far as it can; whether the rank is to be switched to.
     pub fn go_on(&mut self) -> bool {
         let Apart::Waiting(work) = self else { return true };
-        PLACE.set(Place::Apart);
+        STACK.set(Stack::Apart);
         let polled = work.as_mut().poll(&mut Context::from_waker(Waker::noop()));
-        let place = PLACE.replace(Place::Home);
+        let stack = STACK.replace(Stack::Home);
         if let Poll::Ready(answer) = polled {
             *self = Apart::Done(answer);
             return true;
         }
-        place == Place::HomeWanted
+        stack == Stack::HomeWanted
     }
 }

@@ -130,7 +130,7 @@ def run(
         Gives the ranks of a script a process each, as those of compiled programs have.
     ranks_per_node
         How many ranks share a node, each with an equal part of its processors. A message between two of them takes what
-        a message to oneself takes; they share the node's links, and memory by `MPI_Win_allocate_shared`.
+        a self-message takes; they share the node's links, and memory by `MPI_Win_allocate_shared`.
     placement
         `block`, the default: ranks that follow each other share a node; `cyclic`: they are dealt out over the nodes in
         turn; or a list of nodes, one for each rank, as numbers or as text (`0-3,8,8`).

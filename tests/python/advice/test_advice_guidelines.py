@@ -151,7 +151,7 @@ def test_guideline_4_near_neighbours_go_over_the_grid(cm2):
 
 
 def test_guideline_4_not_if_it_is_far(cm2):
-    """'It also should not be used if the number of hops traveled is too large.'"""
+    """'It also should not be used if the number of hops traveled is too large.' A power of two is near."""
 
     def shifted(hops):
         def program():
@@ -161,7 +161,8 @@ def test_guideline_4_not_if_it_is_far(cm2):
         return program
 
     assert not advised(shifted(1), cm2)
-    assert only(shifted(1000), cm2).better.name == "general store"
+    assert only(shifted(2731), cm2).better.name == "general store"
+    assert not advised(shifted(4096), cm2)
 
 
 def test_news_stores_are_slow(cm2):

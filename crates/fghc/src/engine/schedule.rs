@@ -141,12 +141,13 @@ impl Engine {
             self.registers.budget += 1;
             return Some(Exit::Problem);
         }
-        self.spend(self.words_in_use());
         let left = self.registers.left();
         if left >= 0 {
-            self.registers.grant(left, 0);
+            self.spend(self.words_in_use());
+            self.registers.grant(self.registers.left(), 0);
             return None;
         }
+        // The slice is over: to end it once more, where Ctrl-C has come, would grant the reduction that is one too many.
         (self.registers.budget, self.registers.rest) = (0, left + 1);
         self.put_first(predicate);
         Some(Exit::Slice)

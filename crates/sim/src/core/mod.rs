@@ -252,13 +252,13 @@ impl Core {
             Tag::User(tag) => Some((tag, &self.messages[*key as usize])),
             Tag::Collective { .. } => None,
         });
-        let told = |(tag, message): (u32, &Message)| Unreceived {
+        let unreceived = |(tag, message): (u32, &Message)| Unreceived {
             from: message.from as usize,
             to: message.to as usize,
             tag,
             bytes: message.bytes,
         };
-        sent.map(told).collect()
+        sent.map(unreceived).collect()
     }
 
     /// How far all ranks have got in the global order of events.

@@ -150,11 +150,11 @@ fn share(rank: &Rank, comm: &Communicator, bytes: usize) -> Result<SharedMemory,
         let first = exchange(rank, comm, own)?[0].base;
         return Ok(SharedMemory { first, owned, common: None });
     }
-    let made = if is_first { Some(Common::create(comm.context, bytes).map_err(unable)?) } else { None };
-    let (process, descriptor) = made.as_ref().map_or((0, 0), Common::announced);
+    let memory = if is_first { Some(Common::create(comm.context, bytes).map_err(unable)?) } else { None };
+    let (process, descriptor) = memory.as_ref().map_or((0, 0), Common::announced);
     let own = Part { base: process as usize, size: descriptor as usize, unit: 1 };
     let first = exchange(rank, comm, own)?[0];
-    let common = match made {
+    let common = match memory {
         Some(common) => common,
         None => Common::open((first.base as u32, first.size as u32), comm.context, bytes).map_err(unable)?,
     };

@@ -27,9 +27,9 @@ fn widen(extended: u128) -> u128 {
 }
 
 /// A number of 128 bits as one of x87; what does not fit is cut off.
-fn narrow(wide: u128) -> u128 {
-    let sign_and_exponent = wide >> 112;
-    let fraction = (wide >> (112 - FRACTION_BITS)) & ((1 << FRACTION_BITS) - 1);
+fn narrow(double: u128) -> u128 {
+    let sign_and_exponent = double >> 112;
+    let fraction = (double >> (112 - FRACTION_BITS)) & ((1 << FRACTION_BITS) - 1);
     let first = u128::from(sign_and_exponent & 0x7fff != 0) << FRACTION_BITS;
     (sign_and_exponent << 64) | first | fraction
 }
@@ -71,8 +71,8 @@ impl Datatype {
     /// Packed bytes of `count` of them in the representation; data that end early end early there.
     pub fn to_external(&self, packed: &[u8], count: usize) -> Vec<u8> {
         let mut external = vec![0; self.external_size() * count];
-        let written = self.each_number(count, packed.len(), |basic, memory, place| {
-            write(basic, &packed[memory], &mut external[place]);
+        let written = self.each_number(count, packed.len(), |basic, memory, offset| {
+            write(basic, &packed[memory], &mut external[offset]);
         });
         external.truncate(written);
         external
@@ -81,8 +81,8 @@ impl Datatype {
     /// The reverse of [`Datatype::to_external`]: packed bytes.
     pub fn from_external(&self, external: &[u8], count: usize) -> Vec<u8> {
         let mut packed = vec![0; self.size * count];
-        self.each_number(count, packed.len(), |basic, memory, place| {
-            if let Some(data) = external.get(place) {
+        self.each_number(count, packed.len(), |basic, memory, offset| {
+            if let Some(data) = external.get(offset) {
                 read(basic, data, &mut packed[memory]);
             }
         });
@@ -97,18 +97,18 @@ impl Datatype {
         bytes: usize,
         mut act: impl FnMut(Basic, std::ops::Range<usize>, std::ops::Range<usize>),
     ) -> usize {
-        let (mut at, mut place) = (0, 0);
+        let (mut at, mut offset) = (0, 0);
         self.each_run(count, |_, run| {
             let (in_memory, outside) = (number(run.basic, run.basic.size), number(run.basic, run.basic.external));
             for _ in 0..run.bytes() / in_memory {
                 if at + in_memory > bytes {
                     return;
                 }
-                act(run.basic, at..at + in_memory, place..place + outside);
-                (at, place) = (at + in_memory, place + outside);
+                act(run.basic, at..at + in_memory, offset..offset + outside);
+                (at, offset) = (at + in_memory, offset + outside);
             }
         });
-        place
+        offset
     }
 }
 

@@ -1,7 +1,7 @@
 """Parallel variables' primitives beside numpy, numba and JAX, for four types at three sizes.
 
-A row is a primitive, a type and a size; its figure is the time of the fastest peer over that of weft in the same
-round, so that over 1 weft is ahead. The peers that are not installed are left out, and the record's protocol says
+A row is a primitive, a type and a size; its figure is the time of the fastest baseline over that of weft in the same
+round, so that over 1 weft is ahead. The baselines that are not installed are left out, and the record's protocol says
 which took part. Values are -1, 0 and 1, whose sums every type holds exactly, so that weft's results are compared with
 numpy's to the bit. Sends are of a permutation, but for the histogram's, of 1024 bins. The collision check is the time
 of a send that refuses collisions over that of one that overwrites.
@@ -84,7 +84,7 @@ class Work:
             "histogram": histogram,
         }
 
-    def peers(self, row: str) -> dict[str, Call]:
+    def baselines(self, row: str) -> dict[str, Call]:
         """Those that do the row; a send that refuses collisions has those that overwrite."""
         if row == "histogram":
             return baselines(row, self.ones, self.binned, self.bins)
@@ -102,11 +102,11 @@ class Work:
 
 
 def sides(work: Work, row: str) -> dict[str, Call]:
-    """weft and its peers, where weft and numpy come to the same."""
-    peers = work.peers(row)
-    if not np.array_equal(work.result(row, work.weft[row]), work.result(row, peers["numpy"])):
+    """weft and its baselines, where weft and numpy come to the same."""
+    baselines = work.baselines(row)
+    if not np.array_equal(work.result(row, work.weft[row]), work.result(row, baselines["numpy"])):
         sys.exit(f"weft's {row} of {work.a.dtype} computes something else")
-    return {"weft": work.weft[row]} | peers
+    return {"weft": work.weft[row]} | baselines
 
 
 def timed(call: Call) -> Callable[[], float]:
@@ -120,10 +120,10 @@ def measured(work: Work, row: str, n: int, rounds: int, report: Report) -> list[
     seconds = harness.interleaved({who: timed(call) for who, call in sides(work, row).items()}, rounds)
     where = f"{row}, {work.a.dtype}, {n} elements"
     report.samples(seconds, words=n, operation=row)
-    peers = {who: statistics.median(times) for who, times in seconds.items() if who != "weft"}
-    for who in peers:
+    baselines = {who: statistics.median(times) for who, times in seconds.items() if who != "weft"}
+    for who in baselines:
         ratio = harness.spread(harness.ratios(seconds[who], seconds["weft"]))
-        best = who == min(peers, key=lambda peer: peers[peer])
+        best = who == min(baselines, key=lambda baseline: baselines[baseline])
         judged = best and row != "send refusing"
         report.figure(f"{where}: {who}/weft", ratio, "ratio", 1.0 if judged else None, "at least", quiet=not best)
     return seconds["weft"]
@@ -151,7 +151,7 @@ def run(chosen: argparse.Namespace, report: Report) -> None:
         report.continue_from(chosen.part_of)
         chosen.record = chosen.part_of
     there = ["numpy", *(need.name for need in BENCHMARK.needs if need.is_there)]
-    report.protocol = {"rounds": chosen.rounds, "threads": chosen.threads or "weft's choice", "peers": there}
+    report.protocol = {"rounds": chosen.rounds, "threads": chosen.threads or "weft's choice", "baselines": there}
     for n in chosen.sizes:
         for dtype in chosen.types:
             work = Work(dtype, n, chosen.threads)
@@ -163,7 +163,7 @@ def run(chosen: argparse.Namespace, report: Report) -> None:
 
 
 BENCHMARK = Benchmark(
-    "pvar-peers",
+    "pvar-baselines",
     "parallel variables' primitives beside numpy, numba and JAX, four types at three sizes",
     "ten minutes, with 3 GB of memory",
     run,
