@@ -164,7 +164,7 @@ from(0, L) :- true | L = [].
 from(N, L) :- N > 0, N1 := N - 1 | L = [N|T], from(N1, T).
 loop(N, L) :- N1 := N + 1 | loop(N1, L).
 ";
-    let (tell, told) = std::sync::mpsc::channel();
+    let (sender, receiver) = std::sync::mpsc::channel();
     std::thread::spawn(move || {
         let options = Options::default();
         let interrupt = options.interrupt.clone();
@@ -174,9 +174,9 @@ loop(N, L) :- N1 := N + 1 | loop(N1, L).
             std::thread::sleep(std::time::Duration::from_millis(300));
             interrupt.store(true, std::sync::atomic::Ordering::Relaxed);
         });
-        let _ = tell.send(matches!(engine.run(u64::MAX), Stop::Interrupted));
+        let _ = sender.send(matches!(engine.run(u64::MAX), Stop::Interrupted));
     });
-    assert_eq!(told.recv_timeout(std::time::Duration::from_secs(20)), Ok(true));
+    assert_eq!(receiver.recv_timeout(std::time::Duration::from_secs(20)), Ok(true));
 }
 
 #[test]
