@@ -54,11 +54,16 @@ def show_table(table: pl.DataFrame) -> None:
         show_samples(table)
 
 
+def _summarised_with(table: pl.DataFrame, column: str) -> pl.DataFrame:
+    """The summary of every point, in the table's order, and beside it the median of a column over launches."""
+    keys = [name for name in samples.PARAMETERS if name in table.columns]
+    medians = table.group_by(keys, maintain_order=True).agg(pl.col(column).median())
+    return medians.join(samples.summarise(table), on=keys, how="left", nulls_equal=True, maintain_order="left")
+
+
 def show_primitives(table: pl.DataFrame) -> None:
     """One line an operation: what the front end sees, and what the sequencer executes; medians over launches."""
-    keys = [name for name in samples.PARAMETERS if name in table.columns]
-    work = table.group_by(keys, maintain_order=True).agg(pl.col("cm_s").median())
-    summary = work.join(samples.summarise(table), on=keys, how="left", nulls_equal=True, maintain_order="left")
+    summary = _summarised_with(table, "cm_s")
     several = summary.select("source", "machine").n_unique() > 1
     measured = bool((summary["launches"] > 1).any())
     left = [*(("source", "machine") if several else ()), "group", "operation"]
@@ -98,10 +103,7 @@ def show_shifts(table: pl.DataFrame) -> None:
 
 def _show_measured_shifts(table: pl.DataFrame) -> None:
     """The same of this machine, whose calls have one time each: medians over launches, the interval of the planned."""
-    summary = samples.summarise(table)
-    keys = [name for name in samples.PARAMETERS if name in table.columns]
-    single = table.group_by(keys, maintain_order=True).agg(pl.col("cshift_elapsed_s").median())
-    summary = summary.join(single, on=keys, how="left", nulls_equal=True, maintain_order="left")
+    summary = _summarised_with(table, "cshift_elapsed_s")
     shown = Table(box=box.SIMPLE_HEAD, pad_edge=False)
     for name in ("array", "by", "CSHIFT", "PSHIFT", samples.coverage_words(summary), "launches", "gain"):
         shown.add_column(name, justify="left" if name == "array" else "right")

@@ -117,7 +117,7 @@ impl Core {
         cost.receive = slower(cost.receive, to);
     }
 
-    /// Whether a message stays within a node: one to oneself, or to another rank there.
+    /// Whether a message stays within a node: a self-message, or one to another rank there.
     #[inline]
     pub(super) fn is_local(&self, from: u32, to: u32) -> bool {
         from == to || (self.placement.shares_nodes() && self.share_node(from, to))
