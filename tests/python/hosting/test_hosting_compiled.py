@@ -226,7 +226,8 @@ def test_what_is_declared_is_an_amount():
 
 @pytest.mark.mpi
 def test_on_here_the_program_runs_on_real_mpi(tmp_path):
-    program = written('    printf("%d of %d\\n", rank, size);\n    if (rank == 1) exit(5);\n', tmp_path)
+    body = '    printf("%d of %d\\n", rank, size);\n    MPI_Finalize();\n    exit(rank == 1 ? 5 : 0);\n'
+    program = written(body, tmp_path)
     library = os.environ | {"LD_LIBRARY_PATH": str(INCLUDE.parent.parent / "lib")}
     start = [sys.executable, "-m", "weft.cli.main", "run", "--on", "here", "-n", "2"]
     done = subprocess.run([*start, str(program)], check=False, capture_output=True, text=True, timeout=60, env=library)
