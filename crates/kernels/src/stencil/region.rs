@@ -268,3 +268,77 @@ mod tests {
         assert_eq!(refused(vec![(0, 4)]), "a region of 1 axes in arrays of 3");
     }
 }
+
+#[cfg(test)]
+mod long_rows {
+    use crate::stencil::{Boundary, Coefficient, Options, Plan, Point, Region, Source, Stencil, Target};
+
+    const OUTER: [usize; 2] = [5, 6];
+
+    /// The points of a star or a box of three axes, with coefficients that are whole numbers, so that sums are exact.
+    fn points(star: bool) -> Vec<(Vec<isize>, f64)> {
+        let offsets = (0..27).map(|n: isize| vec![n / 9 - 1, n / 3 % 3 - 1, n % 3 - 1]);
+        let offsets = offsets.filter(|offset| !star || offset.iter().filter(|&&by| by != 0).count() < 2);
+        offsets.enumerate().map(|(number, offset)| (offset, (3 * number % 11) as f64 - 4.0)).collect()
+    }
+
+    fn value(site: usize) -> f64 {
+        (site * 7919 % 1013) as f64
+    }
+
+    /// Applies the stencil to rows from one column to another, of an array that begins so many elements after a line.
+    fn check(star: bool, row: usize, columns: (usize, usize), begin: usize) {
+        let points = points(star);
+        let described = points.iter().map(|(offset, weight)| {
+            let coefficient = Coefficient::Constant(*weight);
+            Point { offset: offset.clone(), coefficient }
+        });
+        let stencil = Stencil::new(3, described.collect()).unwrap();
+        let extents = [OUTER[0], OUTER[1], row];
+        let options = Options { streaming_from: 0, ..Options::default() };
+        let plan = Plan::new(&stencil, &extents, vec![Boundary::Circular; 3], options).unwrap();
+        let sites: usize = extents.iter().product();
+        let source: Vec<f64> = (0..sites).map(value).collect();
+        let mut target = vec![-1.0; sites + 16];
+        let start = target.as_ptr().align_offset(64) + begin;
+        let region = Region { ranges: vec![(1, OUTER[0] - 1), (1, OUTER[1] - 1), columns] };
+        let layout = plan.contiguous();
+        // SAFETY: both have all sites.
+        unsafe {
+            let source = Source { base: source.as_ptr(), layout: &layout };
+            let target = Target { base: target.as_mut_ptr().add(start), layout: &layout };
+            plan.apply_region(&source, &target, 1, &region).unwrap();
+        }
+        for site in 0..sites {
+            let index = [site / row / OUTER[1], site / row % OUTER[1], site % row];
+            let is_inner = index.iter().zip(&region.ranges).all(|(&at, &(from, to))| at >= from && at < to);
+            let expected: f64 = points
+                .iter()
+                .map(|(offset, weight)| {
+                    let neighbour = (0..3).fold(0, |sum, axis| {
+                        sum * extents[axis]
+                            + (index[axis] + extents[axis]).wrapping_add_signed(offset[axis]) % extents[axis]
+                    });
+                    weight * value(neighbour)
+                })
+                .sum();
+            let found = target[start + site];
+            let expected = if is_inner { expected } else { -1.0 };
+            assert_eq!(found, expected, "star {star}, rows of {row}, columns {columns:?}, begin {begin}, {index:?}");
+        }
+    }
+
+    /// Rows of a block with ghosts on both sides are whole vectors that begin elsewhere in each row.
+    #[test]
+    fn long_rows_of_a_region_are_right_wherever_they_begin() {
+        for star in [true, false] {
+            for row in [34, 36, 38, 40, 41, 50, 130] {
+                for columns in [(1, row - 1), (2, row), (2, 34), (0, 32), (0, row)] {
+                    for begin in 0..8 {
+                        check(star, row, columns, begin);
+                    }
+                }
+            }
+        }
+    }
+}

@@ -253,7 +253,9 @@ impl<T: Element> Plan<T> {
             && job.count == 1
             && (strides(&job.input), strides(&job.output)) == (pitch, pitch);
         let runs_planes = runs && self.axes == 2 && job.input.ring.is_none() && job.output.ring.is_none();
-        let is_even = job.has_whole_vectors(lanes_bytes);
+        // A store is chosen once for all rows of a run: they must lie alike beside the vectors' boundaries.
+        let is_alike = !runs || (self.row * size_of::<T>()).is_multiple_of(lanes_bytes);
+        let is_even = is_alike && job.has_whole_vectors(lanes_bytes);
         let store = match (job.columns.1 - job.columns.0) * size_of::<T>() {
             _ if !job.streaming => RowStore::Cached,
             _ if is_even => RowStore::ByAddress,
