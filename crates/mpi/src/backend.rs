@@ -13,7 +13,7 @@ use crate::abort::{Abort, write_error};
 use crate::activity::{Doing, Mark, Snapshot};
 use crate::board::{Board, Reader};
 use crate::comm::MpiComm;
-use crate::context::Context;
+use crate::context::{Context, VIRTUAL_VARIABLE, in_virtual_time};
 use crate::diagnosis::{Collective, Diagnosis, Event, Report};
 use crate::guard::{self, WATCHED_VARIABLE};
 use crate::launcher;
@@ -54,6 +54,9 @@ impl Watch {
     }
 
     fn of(variable: impl Fn(&str) -> Option<String>) -> Result<Watch, RunError> {
+        if variable(VIRTUAL_VARIABLE).is_some() {
+            return Ok(Watch::Alone { limit: None });
+        }
         if variable(WATCHED_VARIABLE).is_some() {
             return Ok(Watch::Reporting { after: Watch::REPORT_AFTER });
         }
@@ -345,6 +348,9 @@ impl Judge {
 /// Starts the guard of a rank that nobody watches: a watched one has it from its first moment, before it knows of MPI.
 fn begin_guard(watch: Watch, shared: &Arc<guard::Shared>) -> Option<Arc<Board>> {
     let Watch::Alone { .. } = watch else { return None };
+    if in_virtual_time() {
+        return None;
+    }
     let launched = launcher::launched().filter(|launched| launched.ranks > 1)?;
     let board = Arc::new(Board::open(crate::life::launcher()?, launched.rank)?);
     let others =
@@ -357,6 +363,7 @@ impl Drop for Backend {
     fn drop(&mut self) {
         self.tell(Event::Ended);
         self.context.activity.enter(Mark::IDLE);
+        self.context.release_all();
         self.context.free_windows();
         self.context.finalized.set(self.initialised_here);
         if !self.initialised_here {
@@ -474,6 +481,7 @@ mod tests {
         assert_eq!(watch(&[]), Ok(limit(300)));
         assert_eq!(watch(&[(LIMIT_VARIABLE, "20")]), Ok(limit(20)));
         assert_eq!(watch(&[(LIMIT_VARIABLE, "0")]), Ok(Watch::Alone { limit: None }));
+        assert_eq!(watch(&[(VIRTUAL_VARIABLE, "3"), (LIMIT_VARIABLE, "20")]), Ok(Watch::Alone { limit: None }));
         let reporting = Watch::Reporting { after: Duration::from_secs(5) };
         assert_eq!(watch(&[(WATCHED_VARIABLE, "1"), (LIMIT_VARIABLE, "20")]), Ok(reporting));
     }

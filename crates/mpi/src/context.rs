@@ -1,6 +1,7 @@
 //! What all communicators of a process share.
 
 use std::cell::{Cell, RefCell};
+use std::collections::HashSet;
 use std::ffi::c_int;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -14,6 +15,15 @@ use crate::library::{Abi, Functions, Handle, Library, Status};
 use crate::open_files::Open;
 use crate::scratch::{Area, Scratch};
 use crate::tags::TagMap;
+
+/// The environment variable that ranks in virtual time have (crates/virtual-mpi). Their simulator knows for certain when
+/// none can go on, and how long one waits in a call has nothing to do with how long that takes here.
+pub const VIRTUAL_VARIABLE: &str = "WEFT_RUN_RANK";
+
+/// Whether a simulator stands in for the network, as the environment says.
+pub fn in_virtual_time() -> bool {
+    std::env::var_os(VIRTUAL_VARIABLE).is_some()
+}
 
 /// The library and this rank's place in the run.
 pub struct Context {
@@ -37,11 +47,15 @@ pub struct Context {
     pub layouts: RefCell<Layouts>,
     /// Windows of shared memory, to be freed by all ranks at the end: freeing one is collective.
     pub windows: RefCell<Vec<Handle>>,
+    /// Whether a simulator stands in for the network, as the environment says.
+    pub in_virtual_time: bool,
     /// After `MPI_Finalize` nothing may be called.
     pub finalized: Cell<bool>,
     /// After the backend's end no window may be read or written: their memory has been given back.
     windows_freed: Cell<bool>,
     orphans: RefCell<Vec<Orphan>>,
+    /// Persistent requests of messages that are still there, which whoever ends MPI has to free.
+    persistent: RefCell<HashSet<Handle>>,
 }
 
 /// A request that was dropped before it was complete, with the memory that the library still uses.
@@ -69,9 +83,11 @@ impl Context {
             collectives: RefCell::new(Vec::with_capacity(8)),
             layouts: RefCell::default(),
             windows: RefCell::default(),
+            in_virtual_time: in_virtual_time(),
             finalized: Cell::new(false),
             windows_freed: Cell::new(false),
             orphans: RefCell::default(),
+            persistent: RefCell::default(),
         }
     }
 
@@ -165,6 +181,27 @@ impl Context {
         Err(CommError::program(self.rank, what))
     }
 
+    /// Keeps a persistent request in mind until [`Context::release`].
+    pub fn keep(&self, request: Handle) {
+        self.persistent.borrow_mut().insert(request);
+    }
+
+    /// Frees a persistent request, which is not under way.
+    pub fn release(&self, mut request: Handle) {
+        if self.persistent.borrow_mut().remove(&request) {
+            // SAFETY: the request is live: it was kept, and is freed here alone.
+            unsafe { (self.functions().request_free)(&mut request) };
+        }
+    }
+
+    /// Before the end of MPI: messages may outlive it, as those of plans that Python still has, but not their requests.
+    pub fn release_all(&self) {
+        for mut request in self.persistent.take() {
+            // SAFETY: as in `release`.
+            unsafe { (self.functions().request_free)(&mut request) };
+        }
+    }
+
     /// Before the end of MPI, on all ranks: what only all together can give back.
     pub fn free_windows(&self) {
         self.windows_freed.set(true);
@@ -178,6 +215,7 @@ impl Context {
     /// After a failure: what is under way may never end, so its memory is given up.
     pub fn abandon(&self) {
         std::mem::forget(self.orphans.take());
+        self.persistent.take();
         self.windows.take();
     }
 }

@@ -64,6 +64,7 @@ class Ranks:
 @functools.cache
 def of_run() -> Ranks:
     """The ranks of this run: those that a launcher has started, or this process alone. Collective the first time."""
+    _refuse_shared()
     mpi4py = sys.modules.get("mpi4py.MPI")
     if environment.launcher() is None and (mpi4py is None or mpi4py.COMM_WORLD.Get_size() == 1):
         return Ranks(_core.Ranks.alone())
@@ -93,6 +94,7 @@ def of_communicator(comm: Any) -> Ranks:
     """
     if isinstance(comm, Ranks):
         return comm
+    _refuse_shared()
     mpi4py = sys.modules.get("mpi4py.MPI")
     if mpi4py is None or not isinstance(comm, mpi4py.Comm):
         raise UsageError(f"comm is a {type(comm).__name__}; expected a communicator of mpi4py, or None for all ranks")
@@ -103,6 +105,21 @@ def of_communicator(comm: Any) -> Ranks:
     if environment.launcher() is not None:
         _watch_leaving(mpi4py.COMM_WORLD.Get_rank(), False)
     return ranks
+
+
+def _refuse_shared() -> None:
+    """Refuse to exchange where this process holds all ranks: weft keeps one rank's plans and buffers in a process.
+
+    Raises
+    ------
+    UsageError
+        With the option that gives every rank a process.
+    """
+    if environment.holds_all_ranks():
+        raise UsageError(
+            "the ranks of this run share one process, and weft's arrays need a process for each rank: "
+            "start it with weft run --isolate"
+        )
 
 
 def same_library() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import os
 import struct
 import subprocess
@@ -9,7 +10,7 @@ from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
 
-__all__ = ["ELF", "Kind", "Linkage", "kind", "libraries", "linkage"]
+__all__ = ["ELF", "Kind", "Linkage", "kind", "libraries", "linkage", "needs_processes"]
 
 ELF = b"\x7fELF"
 """How compiled programs begin."""
@@ -56,6 +57,25 @@ def kind(path: Path) -> Kind:
         return Kind.COMPILED
     interpreter = first.splitlines()[0] if first.startswith(b"#!") else b""
     return Kind.OTHER if interpreter and b"python" not in interpreter and path.suffix != ".py" else Kind.SCRIPT
+
+
+def needs_processes(script: Path) -> bool:
+    """Whether a script of Python uses weft's ranks alone, which have a process each: it imports weft, and no mpi4py.
+
+    A script that is no Python is run, and says so itself.
+    """
+    try:
+        tree = ast.parse(script.read_bytes())
+    except (SyntaxError, ValueError):
+        return False
+    names = {name.partition(".")[0] for node in ast.walk(tree) for name in _imported(node)}
+    return "weft" in names and "mpi4py" not in names
+
+
+def _imported(node: ast.AST) -> list[str]:
+    if isinstance(node, ast.Import):
+        return [alias.name for alias in node.names]
+    return [node.module] if isinstance(node, ast.ImportFrom) and node.module and not node.level else []
 
 
 def linkage(path: Path) -> Linkage:

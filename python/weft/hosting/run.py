@@ -23,7 +23,7 @@ from weft.catalogue import machine as find_machine
 from weft.catalogue import passes_messages
 from weft.extras import require
 from weft.hosting import here, limits
-from weft.hosting.binary import Kind, Linkage, kind, libraries, linkage
+from weft.hosting.binary import Kind, Linkage, kind, libraries, linkage, needs_processes
 from weft.hosting.library import OPEN_MPI_NAME, open_mpi_path
 from weft.hosting.library import path as library_path
 from weft.hosting.placing import nodes_of
@@ -107,7 +107,7 @@ def run(
 
     A script with mpi4py has all ranks in one process and one interpreter, where they take turns; each has a main module
     of its own, the modules that lie beside the script for itself, and random numbers of its own. A compiled program has
-    a process for each rank. Output is what the ranks print.
+    a process for each rank, and so has a script that imports weft and no mpi4py. Output is what the ranks print.
 
     Parameters
     ----------
@@ -172,6 +172,7 @@ def run(
     if compared and nodes is not None:
         scale = (scale or 1.0) * max(collections.Counter(nodes).values())
     sort = kind(path)
+    isolate = isolate or (sort is Kind.SCRIPT and needs_processes(path))
     library = _check_kind(path, sort, ranks, isolate=isolate)
     _log.info("run %s on %d ranks of %s", path, ranks, described.name)
     writes = contextlib.nullcontext() if trace is None else files.replaced(trace)
@@ -310,7 +311,8 @@ def _check_kind(path: Path, sort: Kind, ranks: int, *, isolate: bool) -> Path:
     """Refuse a program that cannot run as what it is; the library that it finds in place of MPI."""
     library = library_path()
     if sort is Kind.SCRIPT:
-        require("running scripts with mpi4py in virtual time", "greenlet", "mpi4py")
+        if not isolate:
+            require("running scripts with mpi4py in virtual time", "greenlet", "mpi4py")
     else:
         if not os.access(path, os.X_OK):
             raise UsageError(f"{path} may not be run: `chmod +x` allows it")
@@ -374,6 +376,9 @@ def _names(folder: Path) -> dict[str, str]:
         "LD_LIBRARY_PATH": str(names) if not libraries else f"{names}:{libraries}",
         "MPI4PY_MPIABI": "mpich",
         "WEFT_RUN_LIBRARY": str(library_path()),
+        # Ranks that use weft's arrays exchange by messages, which have a price in virtual time; memory has none.
+        "WEFT_MPI_LIBRARY": str(library_path()),
+        "WEFT_SHARED_MEMORY": "0",
     }
 
 

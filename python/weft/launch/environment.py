@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import os
 import platform
 from collections.abc import Mapping
@@ -117,3 +118,9 @@ def launcher(environment: Mapping[str, str] = os.environ) -> Launcher | None:
         if rank in environment and size in environment:
             return Launcher(name, int(environment[rank]), int(environment[size]))
     return None
+
+
+def holds_all_ranks() -> bool:
+    """Whether this process holds all ranks of a run in virtual time, in turn, as `weft run` has them for scripts."""
+    # The library that stands in for MPI names its ranks' numbers in the environment where each has a process.
+    return "WEFT_RUN_RANK" not in os.environ and hasattr(ctypes.CDLL(None), "weft_finished")

@@ -201,6 +201,7 @@ impl Messages {
                 (functions.send_init)(out, count, byte, route.source, route.tag, route.comm, &mut handle)
             };
             context.check("MPI_Send_init", code)?;
+            context.keep(handle);
             requests.send = handle;
         }
         if end.receive_bytes > 0 {
@@ -214,6 +215,7 @@ impl Messages {
                 (functions.recv_init)(into, count, byte, route.source, route.tag, route.comm, &mut handle)
             };
             context.check("MPI_Recv_init", code)?;
+            context.keep(handle);
             requests.receive = handle;
         }
         Ok(requests)
@@ -441,11 +443,8 @@ impl Drop for Messages {
                 std::mem::forget(std::mem::replace(&mut requests.into, Buffer::zeroed(0)));
                 continue;
             }
-            let null = context.abi().request_null;
-            for handle in [&mut requests.send, &mut requests.receive].into_iter().filter(|handle| **handle != null) {
-                // SAFETY: the request is live; the library frees an active one when it is complete.
-                unsafe { (context.functions().request_free)(handle) };
-            }
+            context.release(requests.send);
+            context.release(requests.receive);
         }
     }
 }

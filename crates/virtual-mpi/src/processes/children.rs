@@ -1,5 +1,6 @@
 //! The processes of the ranks: starting them, noticing that one has ended, and leaving none behind.
 
+use std::ffi::OsStr;
 use std::fs::File;
 use std::io;
 use std::os::fd::AsRawFd;
@@ -114,6 +115,13 @@ fn name_of(signal: libc::c_int) -> &'static str {
     }
 }
 
+/// Whether a variable of the environment tells a process which rank of a launcher's job it is.
+fn is_of_launcher(name: &OsStr) -> bool {
+    let starts =
+        ["OMPI_COMM_WORLD_", "PMI_", "PMIX_", "MPI_LOCAL", "MV2_COMM_WORLD_", "PALS_", "SLURM_STEP_", "SLURM_PROCID"];
+    name.to_str().is_some_and(|name| starts.iter().any(|start| name.starts_with(start)))
+}
+
 /// A rank's process.
 #[derive(Debug)]
 pub struct Child {
@@ -125,7 +133,7 @@ pub struct Child {
 
 impl Child {
     /// Starts `program` as a rank whose hub has this memory.
-    pub fn start(program: &[String], rank: usize, memory: &File, library: &str) -> io::Result<Child> {
+    pub fn start(program: &[String], rank: usize, ranks: usize, memory: &File, library: &str) -> io::Result<Child> {
         let (name, arguments) = program.split_first().ok_or_else(|| io::Error::other("no program is named"))?;
         let hub = std::process::id();
         let mut command = Command::new(name);
@@ -133,6 +141,12 @@ impl Child {
         command.env(HUB_VARIABLE, format!("/proc/{hub}/fd/{}", memory.as_raw_fd()));
         command.env(RANK_VARIABLE, rank.to_string());
         command.env("LD_PRELOAD", preloaded(library));
+        // What Hydra tells its ranks, and programs ask for; nothing of a launcher above this run holds for its ranks.
+        for (variable, _) in std::env::vars_os().filter(|(name, _)| is_of_launcher(name)) {
+            command.env_remove(variable);
+        }
+        command.env("PMI_RANK", rank.to_string());
+        command.env("PMI_SIZE", ranks.to_string());
         if rank > 0 {
             command.stdin(Stdio::null());
         }

@@ -121,7 +121,7 @@ fn start(request: &Request, machine: &Machine) -> Result<Rc<Run>, Box<Report>> {
     for rank in 0..request.ranks {
         let slot = Slot::open(&memory, rank).map_err(|error| unable("no memory to share with a rank", &error))?;
         slot.begin();
-        let child = Child::start(&request.program, rank, &memory, &request.library)
+        let child = Child::start(&request.program, rank, request.ranks, &memory, &request.library)
             .map_err(|error| unable(&format!("rank {rank} of {} cannot be started", request.program[0]), &error))?;
         processes.push(Rc::new(RefCell::new(Process {
             slot: Rc::new(slot),
