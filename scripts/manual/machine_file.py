@@ -308,9 +308,9 @@ def topologies() -> dict[str, list[str]]:
 INTRODUCTION = """# Machine files
 
 A machine file describes a parallel machine in one TOML file: how its nodes are connected, what messages cost, what a
-node can do, and where every figure comes from. Every command takes the path of such a file wherever it takes a name from
-the catalogue, such as `ipsc860`. [How to write one](../how-to/machine-file.md) goes through a small example; this page
-lists every key.
+node can do, and where every figure comes from. Every command takes the path of such a file wherever it takes a name
+from the catalogue, such as `ipsc860`. [How to write one](../how-to/machine-file.md) goes through a small example; this
+page lists every key.
 
 The keys, types, units, defaults and limits below come from the code that reads your file, the meanings from the types
 that it fills, and the examples from machines in the catalogue.
@@ -324,8 +324,8 @@ hop_time = { value = 11e-6, source = "Dunigan 1991, section 4.1" }
 ```
 
 A unit may be written beside the value (`unit = "s"`), but only the one listed here is accepted. A figure without either
-source is refused too. `weft machines show FILE` reads a file and shows its contents; it reports all faults at once, with
-their lines.
+source is refused too. `weft machines show FILE` reads a file and shows its contents; it reports all faults at once,
+with their lines.
 """
 
 
@@ -391,7 +391,7 @@ def _section(name: str) -> str:
     }  # fmt: skip
     text = words.get(name) or about(STRUCTS.get(name, ""))
     if name == "protocols":
-        text += " There can be several tables, by ascending `up_to`; the last has no `up_to` and applies to all longer messages."
+        text += " Several tables by ascending `up_to`; the last has none and applies to all longer messages."
         text += f"\n\n`completion` is {_listed('Completion')}"
     if name == "connections":
         text += f"\n\n`access` is {_listed('Access')}"

@@ -26,10 +26,10 @@ the host, arithmetic, and a factorisation. The machines are in the catalogue as 
     "wu-shu-1989": """The primitives of the Connection Machine CM-2 (`cm2-8k`): operations of its processors, the router
 under contention, the NEWS grid, and scans. From their times and from operation counts follows the time of a Gaussian
 elimination.""",
-    "george-1994": """Many shifts of an array planned together (PSHIFT), compared with one after the other (CSHIFT), on the
-Connection Machine CM-200 (`cm200`), for arrays of one to four axes.""",
-    "feldmann-1993": """Communication compiled into phases of open connections, compared with message passing, on an iWarp of
-64 cells (`iwarp64`): patterns, and exchanges of finite-element meshes.""",
+    "george-1994": """Many shifts of an array planned together (PSHIFT), compared with one after the other (CSHIFT), on
+the Connection Machine CM-200 (`cm200`), for arrays of one to four axes.""",
+    "feldmann-1993": """Communication compiled into phases of open connections, compared with message passing, on an
+iWarp of 64 cells (`iwarp64`): patterns, and exchanges of finite-element meshes.""",
     "taki-1988": """A concurrent logic language on the Multi-PSI (`multi-psi-v1` and `multi-psi-v2`): what a message
 costs in reductions, and how a program's performance follows from its work rate and its communication rate. Rows called
 `here` were measured on the machine that built this page.""",

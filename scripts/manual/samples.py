@@ -11,9 +11,9 @@ Every time that weft measures, simulates, predicts or quotes is a row of one tab
 you can read such a file with other tools, or write one that `weft fit`, `weft compare` and `weft report` accept. Files
 are CSV with a header line, or Parquet; times are in seconds and lengths in bytes.
 
-A row is the result of one launch: the median over its iterations, not one iteration. Rows that agree in all columns that
-identify a point are repetitions of each other. weft shows their median with its interval
-([how it is measured](../explanations/measurement.md)). A table may have further columns; weft keeps them.
+A row is the result of one launch: the median over its iterations, not one iteration. Rows that agree in all columns
+that identify a point are repetitions of each other. weft shows their median with its interval ([how it is
+measured](../explanations/measurement.md)). A table may have further columns; weft keeps them.
 """
 
 
@@ -30,7 +30,7 @@ def page() -> str:
             INTRODUCTION,
             f"## Required columns\n\nThe column `source` is one of {kinds}.\n",
             _columns(needed),
-            "## Columns that identify a point\n\nParameters of benchmarks and programs; empty where they do not apply.\n",
+            "## Columns that identify a point\n\nParameters of benchmarks and programs; empty if not applicable.\n",
             _columns(telling),
             "## Other columns\n",
             _columns(others),

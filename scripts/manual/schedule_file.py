@@ -54,9 +54,9 @@ A schedule says in which phases, on which routes and when the connections of a s
 lower bounds that no schedule can beat. `weft compile -o FILE` writes one; `weft verify`, `weft show`, `weft export` and
 `weft measure conset` read it. It is one JSON file. This page lists its keys, so that you can read one with other tools.
 
-Nodes are numbered from 0; in routes, switch *s* of a machine with *n* nodes is *n + s*. Times are in seconds and, within
-a phase, count from the beginning of its transfers. A file that was changed by hand no longer matches its `digest`, and is
-refused. [Connection sets](../connection-sets.md) explains the model.
+Nodes are numbered from 0; in routes, switch *s* of a machine with *n* nodes is *n + s*. Times are in seconds and,
+within a phase, count from the beginning of its transfers. A file that was changed by hand no longer matches its
+`digest`, and is refused. [Connection sets](../connection-sets.md) explains the model.
 """
 
 
