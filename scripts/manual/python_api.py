@@ -14,8 +14,8 @@ from scripts.manual.markdown import code, fenced, table
 INTRODUCTION = """# Python
 
 The names that `import weft` provides, and the packages below it. Names are imported when they are first used, so the
-import itself is fast. Every description has an example that runs, and states shapes, units and errors. Everywhere, times
-are in seconds and lengths in bytes.
+import itself is fast. Every description states shapes, units and errors, and has an example that runs. Times are in
+seconds and lengths in bytes everywhere.
 
 """
 
