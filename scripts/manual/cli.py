@@ -13,9 +13,10 @@ from scripts.manual.markdown import code, plain, table
 
 INTRODUCTION = """# Command line
 
-Every command with its arguments, options, defaults and examples. The page is made of the commands themselves, so it
-says what `weft COMMAND --help` of this version says. Exit codes are 0 for success, 1 for what failed, 2 for what was
-asked wrongly, 3 where a command found what it was told to look for (each says so), and 130 after Ctrl-C.
+Every command with its arguments, options, defaults and examples. The page is generated from the commands themselves, so
+it says what `weft COMMAND --help` says in this version. Exit codes are 0 for success, 1 if the command failed, 2 if the
+request was invalid, 3 if the command completed but found something that is not good enough (each command says what), 4
+if `weft health` found something broken, and 130 after Ctrl-C.
 """
 
 _TYPES = {bool: "", str: "text", int: "whole number", float: "number", Path: "path"}

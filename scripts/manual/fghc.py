@@ -13,10 +13,10 @@ PROGRAM = ROOT / "programs" / "fghc" / "primes.fghc"
 
 INTRODUCTION = """# FGHC
 
-Flat GHC is a concurrent logic language, the one in which the Multi-PSI was programmed (as KL1). A program is a set of
-clauses; goals are reduced in any order, as soon as what they wait for is known. Message passing is not written: a
-variable that two goals share is the channel between them. This page lists what the language has here; [what programs
-are charged on described machines](../fghc-machines.md) is a page of its own.
+Flat GHC is a concurrent logic language; as KL1, it was the language of the Multi-PSI. A program is a set of clauses.
+Goals are reduced in any order, as soon as the values that they wait for are known. Programs contain no explicit message
+passing: a variable shared by two goals is the channel between them. This page lists the forms and operations that weft
+supports; another page explains [what programs are charged on described machines](../fghc-machines.md).
 
 ```sh
 weft fghc check programs/fghc/primes.fghc
@@ -30,22 +30,22 @@ weft fghc run programs/fghc/primes.fghc -n 2 --on multi-psi-v1 --stats table
 {program}
 ```
 
-A clause is `Head :- Guard | Body.`; without a guard the bar is left out. A goal commits to a clause when its arguments
+A clause is `Head :- Guard | Body.`; without a guard, the bar is omitted. A goal commits to a clause when its arguments
 match the head and its guard holds, without binding any variable of the goal; until then it waits. After that the goals
 of the body run concurrently.
 
 | form | meaning |
 |---|---|
-| `:- module m.` and `:- public p/1.` | the name of the module, and what others may call |
+| `:- module m.` and `:- public p/1.` | the name of the module, and the predicates that other modules may call |
 | `X = Y` | unification; in a body it may bind |
 | `X := Y + 1` | integer arithmetic; `X $:= Y + 1.0` in floating point |
 | `X > Y`, `=<`, `=:=`, `=\\=` | comparisons in guards |
-| `otherwise.` | clauses after it are tried when none before can be committed to |
+| `otherwise.` | clauses after it are tried only if the goal can commit to none before it |
 | `alternatively.` | clauses after it are tried after those before it |
 | `Goal@node(N)` | run the goal on PE N, counted from 0 |
-| `Goal@@P` | the same as the Multi-PSI's programs number PEs, with `alloc(P)` |
+| `Goal@@P` | the same with the PE numbering of the Multi-PSI's programs, with `alloc(P)` |
 
-`weft fghc check FILE` finds what is wrong and what is suspicious, with the line and the nearest name;
+`weft fghc check FILE` reports errors and suspicious code, with the line and the nearest name;
 `weft fghc explain FILE` shows how the engine sees the program: where goals are dispatched, and where they wait.
 
 """
@@ -72,7 +72,7 @@ def page() -> str:
     """The page."""
     parts = [INTRODUCTION.replace("{program}", PROGRAM.read_text().strip())]
     parts.append(
-        "## Signs of arguments\n\n`+` waits until the argument is bound; `#` waits until it is bound as far as the "
+        "## Signs of arguments\n\n`+` waits until the argument is bound; `#` waits until it is bound as deeply as the "
         "operation looks; `-` is unified with a result; `?` is passed on as it is.\n"
     )
     for kind, entries in catalogues().items():

@@ -307,25 +307,25 @@ def topologies() -> dict[str, list[str]]:
 
 INTRODUCTION = """# Machine files
 
-A machine file describes a parallel machine in one TOML file: how nodes are joined, what messages cost, what a node can
-do, and where every figure comes from. With it, every command takes the machine by the path of the file, as it takes
-`ipsc860` of the catalogue. [How to write one](../how-to/machine-file.md) goes through a small one; this page has every
-key.
+A machine file describes a parallel machine in one TOML file: how its nodes are connected, what messages cost, what a
+node can do, and where every figure comes from. Every command takes the path of such a file wherever it takes a name
+from the catalogue, such as `ipsc860`. [How to write one](../how-to/machine-file.md) goes through a small example; this
+page lists every key.
 
-The keys, types, units, defaults and limits below are asked of the reader that reads your file, the meanings are those
-of the types that it fills, and the examples are lines of machines of the catalogue.
+The keys, types, units, defaults and limits below come from the code that reads your file, the meanings from the types
+that it fills, and the examples from machines in the catalogue.
 
-**Figures and sources.** Times are seconds, lengths are bytes. A figure is written bare, and then the `source` of its
-table holds for it, or with a source of its own:
+**Figures and sources.** Times are in seconds, lengths in bytes. A figure can be written as a bare number, which has the
+`source` of its table, or with a source of its own:
 
 ```toml
 hop_time = 11e-6
 hop_time = { value = 11e-6, source = "Dunigan 1991, section 4.1" }
 ```
 
-A unit may be written beside the value (`unit = "s"`), and any but the one listed here is refused. A figure that has
-neither source is refused too. `weft machines show FILE` reads a file and shows what it says; all faults are told at
-once, with their lines.
+A unit may be written beside the value (`unit = "s"`), but only the one listed here is accepted. A figure without either
+source is refused too. `weft machines show FILE` reads a file and shows its contents; it reports all faults at once,
+with their lines.
 """
 
 
@@ -366,8 +366,8 @@ def _topology_section() -> str:
     own = _rows(list(found.values()))
     kinds_table = table(["kind", "its keys", "what it is"], rows)
     return (
-        "## [topology]\n\nHow nodes, switches and links are joined. The kinds, and the keys that each takes:\n\n"
-        f"{kinds_table}\nAll keys; `nodes` may stand in any kind, and must then be the number of nodes:\n\n"
+        "## [topology]\n\nHow nodes, switches and links are connected. The kinds, and the keys that each takes:\n\n"
+        f"{kinds_table}\nAll keys; `nodes` is allowed for any kind, and must then be the number of nodes:\n\n"
         f"{own}\n`embedding` is {_listed('Embedding')}\n"
     )
 
@@ -386,12 +386,12 @@ def _section(name: str) -> str:
         "switching": f"How a message crosses several links. `technique` is {_listed('Switching')}",
         "operations": "Seconds of one operation of a node's processor. Any of these keys: "
         + ", ".join(map(code, operations())) + ".",
-        "facts": "Published facts that no model reads, for people: any key, each a number with its unit, as "
+        "facts": "Published facts for human readers, which no model uses: any key, each a number with its unit, as "
         '`clock_rate = { value = 40e6, unit = "Hz" }`.',
     }  # fmt: skip
     text = words.get(name) or about(STRUCTS.get(name, ""))
     if name == "protocols":
-        text += " Several tables, by ascending `up_to`; the last has none and holds for all longer messages."
+        text += " Several tables by ascending `up_to`; the last has none and applies to all longer messages."
         text += f"\n\n`completion` is {_listed('Completion')}"
     if name == "connections":
         text += f"\n\n`access` is {_listed('Access')}"

@@ -20,15 +20,16 @@ TITLES = {
 """Titles of the pages."""
 
 ABOUT = {
-    "dunigan-1991": """Five hypercubes of 1985 to 1990, measured with one suite of tests: single messages, contention,
+    "dunigan-1991": """Five hypercubes from 1985 to 1990, measured with one suite of tests: single messages, contention,
 the host, arithmetic, and a factorisation. The machines are in the catalogue as `ipsc1`, `ipsc2`, `ipsc860`,
 `ncube3200` and `ncube6400`, and the tests are benchmarks of `weft measure`.""",
     "wu-shu-1989": """The primitives of the Connection Machine CM-2 (`cm2-8k`): operations of its processors, the router
-under contention, the NEWS grid, scans, and from their times that of a Gaussian elimination by counting operations.""",
-    "george-1994": """Many shifts of an array planned at once (PSHIFT) against one after the other (CSHIFT) on the
-Connection Machine CM-200 (`cm200`), for arrays of one to four axes.""",
-    "feldmann-1993": """Communication compiled into phases of open connections, against message passing, on an iWarp of
-64 cells (`iwarp64`): patterns, and exchanges of finite-element meshes.""",
+under contention, the NEWS grid, and scans. From their times and from operation counts follows the time of a Gaussian
+elimination.""",
+    "george-1994": """Many shifts of an array planned together (PSHIFT), compared with one after the other (CSHIFT), on
+the Connection Machine CM-200 (`cm200`), for arrays of one to four axes.""",
+    "feldmann-1993": """Communication compiled into phases of open connections, compared with message passing, on an
+iWarp of 64 cells (`iwarp64`): patterns, and exchanges of finite-element meshes.""",
     "taki-1988": """A concurrent logic language on the Multi-PSI (`multi-psi-v1` and `multi-psi-v2`): what a message
 costs in reductions, and how a program's performance follows from its work rate and its communication rate. Rows called
 `here` were measured on the machine that built this page.""",
@@ -37,14 +38,14 @@ costs in reductions, and how a program's performance follows from its work rate 
 
 INTRODUCTION = """# Five published studies
 
-Each page shows a study table by table and figure by figure: what was published, what weft's machine gives, and the
-relative error. Predictions, fits and inputs are told apart; [what that means](../explanations/predictions.md) is a page
-of its own. The pages are made of what `weft reproduce` computes when the site is built.
+Each page shows a study table by table and figure by figure: the published value, the value for weft's machine, and the
+relative error. Predictions, fits and inputs are kept apart; [this page](../explanations/predictions.md) explains what
+that means. The pages show what `weft reproduce` computes when the site is built.
 
 """
 
-LEGEND = """In each cell: published → ours (relative error). `=` marks an input, which the machine file was told; it
-counts in no summary. A single number is ours, where the paper printed none or only a curve."""
+LEGEND = """Each cell shows: published → ours (relative error). `=` marks an input, which was given to the machine file
+and counts in no summary. A single number is ours; there the paper printed none, or only a curve."""
 
 
 def index() -> str:

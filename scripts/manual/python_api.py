@@ -13,9 +13,9 @@ from scripts.manual.markdown import code, fenced, table
 
 INTRODUCTION = """# Python
 
-What `import weft` has, and the packages under it. Names are imported when they are first used, so that the import
-itself is fast. Every name has an example that runs; shapes, units and errors stand in each description. Times are
-seconds and lengths bytes everywhere.
+The names that `import weft` provides, and the packages below it. Names are imported when they are first used, so the
+import itself is fast. Every description states shapes, units and errors, and has an example that runs. Times are in
+seconds and lengths in bytes everywhere.
 
 """
 

@@ -16,12 +16,11 @@ MAX_BARS = 40
 
 INTRODUCTION = """# Records of benchmarks
 
-What weft's own performance was, measured, beside the baselines that it is compared with. Each picture is made of the
-newest record of a benchmark: ratios as points with the interval that the record states, against the target where there
-is one
-(the tick), and against 1 where two things are compared. Below it stand all records of that benchmark, by date and
-machine, since only records of one machine can be compared. [Benchmarks](../benchmarks.md) has the figures as numbers;
-the records themselves are JSON files in `benches/records`, with the samples that were measured.
+These are measurements of weft's own performance, beside the baselines that it is compared with. Each picture shows the
+newest record of a benchmark: ratios as points with the interval that the record states, beside the target, if there is
+one (the tick), or beside 1 where two things are compared. Below it are all records of that benchmark by date and
+machine; compare only records of the same machine. [Benchmarks](../benchmarks.md) has the figures as numbers. The
+records are JSON files in `benches/records`, with the samples that were measured.
 
 ```sh
 python -m benches

@@ -8,12 +8,12 @@ from weft.samples import Column
 INTRODUCTION = """# Samples
 
 Every time that weft measures, simulates, predicts or quotes is a row of one table. This page lists its columns, so that
-you can read such a file with other tools, or write one that `weft fit`, `weft compare` and `weft report` take. Files
-are CSV with a head, or Parquet; times are in seconds and lengths in bytes.
+you can read such a file with other tools, or write one that `weft fit`, `weft compare` and `weft report` accept. Files
+are CSV with a header line, or Parquet; times are in seconds and lengths in bytes.
 
-A row is what one launch came to: its median over the iterations, not one iteration. Rows that agree in all columns that
-tell points apart are repetitions of each other, and what weft shows of them is the median with its interval
-([how it is measured](../explanations/measurement.md)). A table may have further columns; weft keeps them.
+A row is the result of one launch: the median over its iterations, not one iteration. Rows that agree in all columns
+that identify a point are repetitions of each other. weft shows their median with its interval ([how it is
+measured](../explanations/measurement.md)). A table may have further columns; weft keeps them.
 """
 
 
@@ -30,9 +30,9 @@ def page() -> str:
             INTRODUCTION,
             f"## Required columns\n\nThe column `source` is one of {kinds}.\n",
             _columns(needed),
-            "## Columns that tell points apart\n\nParameters of benchmarks and programs; empty where none applies.\n",
+            "## Columns that identify a point\n\nParameters of benchmarks and programs; empty if not applicable.\n",
             _columns(telling),
-            "## What else a row may say\n",
+            "## Other columns\n",
             _columns(others),
             _EXAMPLE,
         ]
@@ -44,7 +44,7 @@ def _columns(columns: list[Column]) -> str:
     return table(["column", "type", "meaning", "valid values"], rows)
 
 
-_EXAMPLE = """## A table of one's own
+_EXAMPLE = """## A table of your own
 
 Times that another program measured become samples when they have the required columns:
 

@@ -50,13 +50,13 @@ MEANINGS = {
 
 INTRODUCTION = """# Schedule files
 
-A schedule says in which phases, on which routes and when the connections of a set transfer their words, and what no
-schedule can do better than. `weft compile -o FILE` writes one, `weft verify`, `weft show`, `weft export` and `weft
-measure conset` read it. It is one JSON file; this page lists its keys, so that you can read one with other tools.
+A schedule says in which phases, on which routes and when the connections of a set transfer their words. It also gives
+lower bounds that no schedule can beat. `weft compile -o FILE` writes one; `weft verify`, `weft show`, `weft export` and
+`weft measure conset` read it. It is one JSON file. This page lists its keys, so that you can read one with other tools.
 
-Nodes are numbers from 0; in routes, switch *s* of a machine with *n* nodes is *n + s*. Times are seconds and count,
-within a phase, from the beginning of its transfers. A file that was changed by hand does not have the `digest` that it
-says, and is refused. [Connection sets](../connection-sets.md) explains the model.
+Nodes are numbered from 0; in routes, switch *s* of a machine with *n* nodes is *n + s*. Times are in seconds and,
+within a phase, count from the beginning of its transfers. A file that was changed by hand no longer matches its
+`digest`, and is refused. [Connection sets](../connection-sets.md) explains the model.
 """
 
 

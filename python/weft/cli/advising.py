@@ -42,9 +42,9 @@ def advise(
 ) -> None:
     """Say which communication of a program would cost less in another form on a machine, where, and how much.
 
-    Runs the program once, here, and compares forms that do the same by what their operations cost on the machine:
-    reading and writing one element or fetching it; fetching or storing; multiple broadcast in three modes or a spread;
-    the router or the NEWS grid, by distance; many sends or one sorted send; clustered or scattered destinations.
+    Runs the program once, here, and compares equivalent forms by what their operations cost on the machine: reading and
+    writing one element or fetching it; fetching or storing; multiple broadcast in three modes or a spread; the router
+    or the NEWS grid, by distance; many sends or one sorted send; clustered or scattered destinations.
     """
     from weft.advice import advise as advised
 

@@ -27,7 +27,7 @@ from weft.cli import (
 )
 
 _EXAMPLES = """
-weft study  # measure this machine, fit it, hold it against the catalogue, write study/report.html
+weft study  # measure this machine, fit it, compare it with the catalogue, write study/report.html
 weft suite  # measure every group of benchmarks here, write suite/report.html
 weft machines  # the machines there are
 weft measure echo --on ipsc860 --hops 1:6  # the echo benchmark on an iPSC/860 of 1990, in virtual time

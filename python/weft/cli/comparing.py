@@ -33,19 +33,15 @@ def add_to(app: typer.Typer) -> None:
 def compare(
     subjects: Annotated[list[str], typer.Argument(help="Machines, machine files or files of samples, two or more.")],
     lengths: Annotated[
-        str | None, typer.Option("--bytes", help="Lengths, where only machines are compared. Default: 8:8192.")
+        str | None, typer.Option("--bytes", help="Lengths, if only machines are compared. Default: 8:8192.")
     ] = None,
     hops: Annotated[
         str | None,
-        typer.Option(
-            help="Distances, where only machines are compared. Default: those of each machine's nearest nodes."
-        ),
+        typer.Option(help="Distances, if only machines are compared. Default: those of each machine's nearest nodes."),
     ] = None,
     fail_above: Annotated[
         float | None,
-        typer.Option(
-            help="Exit code 3 where the whole interval of a ratio is above this: 1.1 for what is slower by a tenth."
-        ),
+        typer.Option(help="Exit code 3 if the whole interval of a ratio is above this; 1.1 means slower by a tenth."),
     ] = None,
     shown: outputs.Shown = outputs.Format.TABLE,
     output: Annotated[Path | None, typer.Option("-o", "--output", help="Write the comparison to a .csv file.")] = None,
@@ -53,9 +49,9 @@ def compare(
 ) -> None:
     """Machines and files of samples side by side: seconds of each, and ratios to the first.
 
-    A machine runs, in virtual time, the benchmarks that the files of samples hold; without files, echo. Where no
-    distance is told, it is that of the machine's nearest nodes. A ratio of measurements has the interval that those of
-    both sides make; one marked ~ cannot be told from 1.
+    A machine runs, in virtual time, the benchmarks that the files of samples contain; without files, echo. If no
+    distance is given, it is that of the machine's nearest nodes. The interval of a ratio follows from those of both
+    measurements; a ratio marked ~ cannot be distinguished from 1.
     """
     from weft._core import UsageError
     from weft.files import deliver

@@ -27,7 +27,7 @@ weft compile plate.msh --on rail-h100 --method phases  # phases even where plain
 weft compile plate.msh --on iwarp64  # a mesh divided into 64 parts by METIS, its exchange of shared nodes
 weft compile timeline.json --on iwarp64  # what a program sent, recorded by weft measure --trace
 weft compile all-to-all --on palomar --words 1000000  # matchings on a switch of optical circuits
-weft compile random:8 --on iwarp64 --effort 600 -o long.json --resume  # goes on with what a killed one had found
+weft compile random:8 --on iwarp64 --effort 600 -o long.json --resume  # continues from what a killed run had found
 weft compile allreduce --on rail-h100 --bytes 64M -o allreduce.json  # a collective: trees, and how near the optimum
 weft compile allgather --on graph.json --bytes 1M  # on a graph: nodes, switches, links with bandwidth and latency
 weft compile broadcast --on tpu-v4 --nodes 0,1,16,17 --root 2 --bytes 1M  # within a group, from its rank 2
@@ -111,20 +111,22 @@ def compile(
             "--on", help="The machine: a name of the catalogue or a machine file; for collectives also a graph (.json)."
         ),
     ] = None,
-    bytes: Annotated[str | None, typer.Option("--bytes", help="Of a collective: its whole buffer, 1M say.")] = None,
+    bytes: Annotated[
+        str | None, typer.Option("--bytes", help="Length of a collective's whole buffer, such as 1M.")
+    ] = None,
     nodes: Annotated[
-        str | None, typer.Option("--nodes", help="Of a collective: the node of each rank, 0,1,4:7 say (all nodes).")
+        str | None, typer.Option("--nodes", help="Node of each rank of a collective, such as 0,1,4:7 (all nodes).")
     ] = None,
     root: Annotated[int, typer.Option("--root", min=0, help="The rank that broadcasts or gets the sum.")] = 0,
     element: Annotated[
-        int, typer.Option("--element", min=1, help="Of a collective: bytes of an element; none is divided.")
+        int, typer.Option("--element", min=1, help="Bytes of an element of a collective, which is never divided.")
     ] = 4,
     method: Annotated[
         Method,
         typer.Option(
             "--method",
-            help="Of a pattern: by phases, by plain messages, or what is faster (auto). Of a collective: for long "
-            "buffers (throughput), for short ones (latency), or what is faster.",
+            help="For a pattern: phases, plain messages, or the faster of the two (auto). For a collective: forms for "
+            "long buffers (throughput) or short ones (latency), or the fastest (auto).",
         ),
     ] = Method.AUTO,
     output: Annotated[
@@ -143,9 +145,9 @@ def compile(
     compiler: Annotated[
         CompilerName, typer.Option(help="weft's own, or that of Feldmann, Stricker and Warfel.")
     ] = CompilerName.WEFT,
-    effort: Annotated[float, typer.Option(min=0, help="Nominal seconds of search for something better.")] = 1.0,
+    effort: Annotated[float, typer.Option(min=0, help="Nominal seconds of search for a better schedule.")] = 1.0,
     seed: Annotated[int, typer.Option(min=0, help="The same seed gives the same schedule.")] = 0,
-    phases: Annotated[int | None, typer.Option(min=1, help="At most so many phases.")] = None,
+    phases: Annotated[int | None, typer.Option(min=1, help="Maximum number of phases.")] = None,
     split: Annotated[
         bool, typer.Option("--split/--whole", help="Whether transfers may be divided among phases.")
     ] = True,
@@ -160,15 +162,16 @@ def compile(
     patterns: Annotated[bool, typer.Option("--patterns", help="List the named patterns.")] = False,
     shown: outputs.Shown = outputs.Format.TABLE,
 ) -> None:
-    """Compile a connection set: divide it into phases, route it, time it, and say what nobody can do better than.
+    """Compile a connection set: divide it into phases, route it, time it, and compare it with lower bounds.
 
-    Connections take logical channels of the nodes they pass (or channels of links, or ports of a switch), so only some
-    can be open at once. The schedule says which when; beside its figures are lower bounds, each with a certificate that
-    the verifier has checked. What a message for every connection takes on the same machine stands beside them: where
-    that is less, the schedule says so and is carried out by messages, unless --method phases is asked for.
+    Connections occupy logical channels of the nodes they pass (or channels of links, or ports of a switch), so only
+    some can be open at once. The schedule says which are open when. Beside its figures are lower bounds, each with a
+    certificate that the verifier has checked, and the time that plain messages, one for every connection, take on the
+    same machine. Where messages are faster, the schedule says so and is executed by messages, unless you give --method
+    phases.
 
-    A collective is compiled to trees for every rank's data. Its bandwidth stands beside the highest that the network
-    allows, which a cut certifies: a set of vertices that the data has to leave.
+    A collective is compiled to trees for every rank's data, or to rounds of exchanges. Its bandwidth is shown beside
+    the highest that the network allows. A cut certifies that limit: a set of vertices that the data has to leave.
     """
     from weft import catalogue
     from weft._core import UsageError, compile_connections
@@ -347,11 +350,12 @@ def _line(name: str, figure: str, bounds: list[tuple[str, float, str]], show: An
 def verify(
     schedule: Annotated[Path, typer.Argument(help="A schedule that weft compile wrote.")],
     pattern: Annotated[
-        str | None, typer.Option("--pattern", help="What it is to transfer: a named pattern or a file, as for compile.")
+        str | None,
+        typer.Option("--pattern", help="What the schedule must transfer: a named pattern or a file, as for compile."),
     ] = None,
     on: Annotated[
         str | None,
-        typer.Option("--on", help="The pattern's machine, where the schedule's is not in the catalogue."),
+        typer.Option("--on", help="The pattern's machine, if the schedule's is not in the catalogue."),
     ] = None,
     words: Annotated[int | None, typer.Option(min=1, help="Words of every connection.")] = None,
     seed: Annotated[int, typer.Option(min=0, help="The seed that it was compiled with.")] = 0,
@@ -362,11 +366,11 @@ def verify(
         bool, typer.Option("--place/--identity", help="Whether parts were placed near each other.")
     ] = True,
 ) -> None:
-    """Check a schedule by a program that shares nothing with the compiler.
+    """Check a schedule with code that shares nothing with the compiler.
 
-    Whether it keeps to the machine's channels and links, whether its times are what its phases take, whether the
-    certificates of its lower bounds hold. With --pattern also whether it transfers what that has: no connection
-    dropped or added, none with other words or in another order than is asked for.
+    The verifier checks that the schedule respects the machine's channels and links, that its times are those of its
+    phases, and that the certificates of its lower bounds hold. With --pattern it also checks that the schedule
+    transfers exactly that pattern: no connection is missing, added, of another length, or out of order.
     """
     from weft import catalogue
     from weft._core import UsageError
@@ -399,13 +403,15 @@ def show(
     output: Annotated[Path | None, typer.Option("--output", "-o", help="Where to draw it (SCHEDULE.html).")] = None,
     force: outputs.Replace = False,
     shown: Annotated[Shown, typer.Option("--format", help="A page, one phase as a picture, or text.")] = Shown.HTML,
-    phase: Annotated[int, typer.Option(min=0, help="Which phase a picture is of.")] = 0,
-    verified: Annotated[bool, typer.Option("--verify/--unverified", help="Refuse what breaks a rule.")] = True,
+    phase: Annotated[int, typer.Option(min=0, help="The phase to draw.")] = 0,
+    verified: Annotated[
+        bool, typer.Option("--verify/--unverified", help="Refuse a schedule that breaks a rule.")
+    ] = True,
 ) -> None:
     """Draw a schedule: its phases on the topology, what links carry, when each processor is busy.
 
-    The schedule is verified first: a file that was edited or breaks a rule is refused with the reason. Of a compiled
-    collective its rounds or trees are printed.
+    The schedule is verified first: a file that was edited or breaks a rule is refused, with the reason. For a compiled
+    collective, its rounds or trees are printed.
     """
     import json
 

@@ -22,13 +22,15 @@ def add_to(app: typer.Typer) -> None:
 
 
 def config(
-    cflags: Annotated[bool, typer.Option("--cflags", help="What finds weft.h and weft.hpp.")] = False,
+    cflags: Annotated[bool, typer.Option("--cflags", help="Compiler flags that find weft.h and weft.hpp.")] = False,
     fflags: Annotated[
-        bool, typer.Option("--fflags", help="The source of the Fortran module, to be compiled before the program's.")
+        bool, typer.Option("--fflags", help="The source of the Fortran module; compile it before the program.")
     ] = False,
-    libs: Annotated[bool, typer.Option("--libs", help="What finds the library, also when the program runs.")] = False,
+    libs: Annotated[
+        bool, typer.Option("--libs", help="Linker flags that find the library, also when the program runs.")
+    ] = False,
 ) -> None:
-    """Print what a compiler of C, C++ or Fortran needs for programs that use weft's shift plans and halo exchanges.
+    """Print the compiler flags for C, C++ and Fortran programs that use weft's shift plans and halo exchanges.
 
     Without an option it prints where the header and the library are, on a line each.
     """

@@ -20,7 +20,7 @@ weft estimate programs/gauss.py --size 63 --on cm2-8k  # as tables 14 and 15 of 
 weft estimate programs/life.py --on hgx-h100  # a GPU: launches, memory, scattered addresses
 weft estimate programs/gauss.py --on here  # this machine, which `weft calibrate` has measured
 weft estimate programs/fft.py --on cm2-8k --format csv > fft.csv  # for other tools; the last row is the total
-weft estimate programs/jacobi.py --on cm2-8k -- --size 128 --sweeps 50  # words of the program behind --
+weft estimate programs/jacobi.py --on cm2-8k -- --size 128 --sweeps 50  # arguments of the program after --
 """
 
 _CALIBRATE_EXAMPLES = """
@@ -42,14 +42,14 @@ def words_for(size: int | None, words: list[str] | None) -> list[str]:
 
 
 File = Annotated[Path, typer.Argument(metavar="FILE.py", help="A program with parallel variables (weft.pvar.VPSet).")]
-Words = Annotated[list[str] | None, typer.Argument(metavar="[-- WORDS]", help="The program's own words.")]
+Words = Annotated[list[str] | None, typer.Argument(metavar="[-- WORDS]", help="Arguments of the program.")]
 On = Annotated[
     str,
     typer.Option("--on", help="here, cm2-8k, cm200, hgx-h100, tpu-v4, or a machine file with costs of operations."),
 ]
 Size = Annotated[int | None, typer.Option("--size", min=1, help="Passed to the program as --size.")]
 CostsFile = Annotated[
-    Path | None, typer.Option("--costs", help="Costs of here: a file of weft calibrate. Default: this machine's.")
+    Path | None, typer.Option("--costs", help="Costs for --on here: a file of weft calibrate. Default: this machine's.")
 ]
 
 
@@ -61,10 +61,10 @@ def estimate(
     costs: CostsFile = None,
     shown: outputs.Shown = outputs.Format.TABLE,
 ) -> None:
-    """Estimate what a program takes on a machine, from the operations that it makes.
+    """Estimate a program's time on a machine, from the operations that it executes.
 
-    Runs the program once, here, records its operations on parallel variables, and multiplies each by what it takes on
-    the machine: real time, and on a Connection Machine CM time. What the program prints is left out.
+    Runs the program once, here, records its operations on parallel variables, and adds up what they take on the
+    machine: real time, and on a Connection Machine also CM time. The program's own output is not shown.
     """
     from weft.estimation import estimate as estimate_program
 
@@ -138,9 +138,10 @@ def calibrate(
         Path | None, typer.Option("-o", "--output", help="The file (.toml). Default: in your cache folder.")
     ] = None,
     programs: Annotated[int, typer.Option(min=16, help="Random programs to time: more are more exact.")] = 700,
-    seed: Annotated[int, typer.Option(min=0, help="Of the random programs.")] = 1,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of the random programs.")] = 1,
     budget: Annotated[
-        float, typer.Option(min=0.0, help="Time no further program after so many seconds; fewer times are less exact.")
+        float,
+        typer.Option(min=0.0, help="Time no further program after this many seconds; fewer programs are less exact."),
     ] = 120.0,
     resume: outputs.Resume = False,
     force: outputs.Force = False,
@@ -148,10 +149,10 @@ def calibrate(
     """Measure what operations on parallel variables cost on this machine, for `weft estimate --on here`.
 
     Times random programs of all sizes, with selections of all densities, and fits the cost of each operation to them.
-    Takes some 70 seconds on a machine that does nothing else. Where other work (of this system, or of others on the
-    same processor) slows it down, programs that were not timed at full pace are timed again until the budget is spent;
-    what that makes of the intervals of estimates is said. Every program that was timed is kept in a journal beside the
-    costs, from which --resume goes on, whatever ended the command.
+    This takes some 70 seconds on an otherwise idle machine. If other work (on this system, or of others on the same
+    processor) slows it down, programs that were not timed at full speed are timed again until the budget is spent; the
+    effect on the intervals of estimates is reported. Every program that was timed is kept in a journal beside the
+    costs. However the command ended, --resume continues from there.
     """
     from weft.cli.interrupting import terminating_is_interrupting
     from weft.cli.progress import Bar

@@ -42,9 +42,9 @@ def export(
 ) -> None:
     """Write a schedule for other runtimes. It is verified first.
 
-    MSCCL takes a whole all-to-all: every pair of nodes, all connections of one length, none split. What is written is
-    checked against the limits of its runtime and executed here, chunk by chunk. Of compiled collectives MSCCL takes
-    allgather, reduce-scatter and allreduce.
+    MSCCL takes only a whole all-to-all: every pair of nodes, all connections of one length, none split. Of compiled
+    collectives it takes allgather, reduce-scatter and allreduce. Before a file is written, it is checked against the
+    limits of MSCCL's runtime and executed here, chunk by chunk.
     """
     from weft.conset import collectives, exporting
     from weft.conset.compiling import read

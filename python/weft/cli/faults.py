@@ -14,8 +14,9 @@ Faults = Annotated[
     list[str] | None,
     typer.Option(
         "--fault",
-        help="What is worse than described, in virtual time: node:17=0.8 (its speed), link:3-4=0.5 (both ways; 3>4 one "
-        "way), link:s2-s40=0 (switches; a dead cable), noise=0.05, or a file with one a line. Several may be given.",
+        help="A fault of the described machine: node:17=0.8 (its speed), link:3-4=0.5 (both directions; 3>4 one "
+        "direction), link:s2-s40=0 (between switches; 0 is a dead cable), noise=0.05, or a file with one fault a "
+        "line. Repeatable.",
     ),
 ]
 

@@ -29,7 +29,7 @@ def run(
         ),
     ] = None,
     stats: Annotated[
-        outputs.Format | None, typer.Option(help="Show what was counted on each PE and in all, and the elapsed time.")
+        outputs.Format | None, typer.Option(help="Show the counts of each PE and in total, and the elapsed time.")
     ] = None,
     seed: Annotated[
         int | None, typer.Option(min=0, help="Take goals in a random order: a program must not depend on it.")
@@ -53,7 +53,8 @@ def run(
         bool, typer.Option("--enlarge", help="With more PEs than nodes, simulate a larger machine of the same parts.")
     ] = False,
     look_every: Annotated[
-        int | None, typer.Option(min=1, help="Reductions between looks for messages. Default: 10,000; simulated 1.")
+        int | None,
+        typer.Option(min=1, help="Reductions between checks for messages. Default: 10,000; in virtual time 1."),
     ] = None,
     trace: Annotated[
         Path | None, typer.Option(help="Write the timeline to this .json file, for Perfetto or Chrome's tracing page.")

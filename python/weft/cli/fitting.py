@@ -30,13 +30,13 @@ def fit(
     file: Annotated[Path, typer.Argument(help="Samples of echo: a .csv or .parquet file.")],
     output: Annotated[Path | None, typer.Option("-o", "--output", help="Write a machine file (.toml).")] = None,
     force: outputs.Replace = False,
-    machine: Annotated[str | None, typer.Option(help="Which machine, where the file has several.")] = None,
+    machine: Annotated[str | None, typer.Option(help="The machine to fit, if the file has several.")] = None,
     source: Annotated[
-        str | None, typer.Option(help="measured, simulated, predicted or published, where the file has several.")
+        str | None, typer.Option(help="measured, simulated, predicted or published, if the file has several.")
     ] = None,
     name: Annotated[str | None, typer.Option(help="Name in the machine file. Default: the file's own name.")] = None,
     shown: outputs.Shown = outputs.Format.TABLE,
-    most_pieces: Annotated[int, typer.Option(min=1, help="The most pieces of the curve.")] = 4,
+    most_pieces: Annotated[int, typer.Option(min=1, help="Maximum number of pieces of the curve.")] = 4,
     tolerance: Annotated[
         float,
         typer.Option(
@@ -47,7 +47,8 @@ def fit(
 ) -> None:
     """Fit the cost of messages: startup and byte time, in as many pieces as the protocol has, and the cost of a hop.
 
-    Refuses and explains where the samples cannot determine a figure; writes no machine file whose startup may be 0.
+    If the samples cannot determine a figure, the command refuses and explains why. It writes no machine file whose
+    startup may be 0.
     """
     from weft import model, samples
     from weft.files import deliver

@@ -18,10 +18,10 @@ if TYPE_CHECKING:
     from weft.health.running import Plan
 
 _EXAMPLES = """
-srun -N 64 --ntasks-per-node 1 weft health -o monday.parquet  # every pair of 64 nodes, and what is slow among them
+srun -N 64 --ntasks-per-node 1 weft health -o monday.parquet  # every pair of 64 nodes; names what is slow
 weft health --hosts n1,n2,n3,n4 --html health.html  # from a login node, with a heat map
 weft health --baseline monday.parquet --format prometheus  # is this normal here? Exit code 0, 3 (slow) or 4 (broken)
-weft health --on frontera --ranks 64 --fault node:17=0.8 --fault noise=0.05  # a slow node, planted in virtual time
+weft health --on frontera --ranks 64 --fault node:17=0.8 --fault noise=0.05  # with a slow node, in virtual time
 weft health --baseline here.toml  # is this normal for the machine that `weft fit` described?
 weft health --samples monday.parquet  # the same judgement from samples, without measuring
 """
@@ -64,13 +64,15 @@ def health(
     baseline: Annotated[
         str | None,
         typer.Option(
-            help="What is normal: samples of an earlier run on the same nodes, or a machine, as a file of `weft fit` "
-            "or a name of the catalogue describes it."
+            help="What to compare with: samples of an earlier run on the same nodes, a machine file, such as one of "
+            "`weft fit`, or a machine of the catalogue."
         ),
     ] = None,
     fault: faults.Faults = None,
     lengths: Annotated[str, typer.Option("--bytes", help="Lengths of a short and a long message.")] = "8,256K",
-    launches: Annotated[int, typer.Option(min=1, help="How often all pairs are measured, in other rounds.")] = 5,
+    launches: Annotated[
+        int, typer.Option(min=1, help="How often all pairs are measured, each time in other rounds.")
+    ] = 5,
     iterations: Annotated[
         int | None, typer.Option(min=1, help="Messages of a pair in one direction and launch. Default: by time.")
     ] = None,
@@ -78,32 +80,34 @@ def health(
         float, typer.Option(min=1e-4, help="Time for the messages of a pair in one direction and launch, s.")
     ] = 0.01,
     threshold: Annotated[
-        float, typer.Option(min=0.001, max=10.0, help="The least slowdown that counts, as a share of the time.")
+        float, typer.Option(min=0.001, max=10.0, help="The smallest slowdown to report, as a share of the time.")
     ] = 0.05,
-    each: Annotated[Each, typer.Option(help="What is judged: nodes, by their names, or every rank by itself.")] = (
+    each: Annotated[Each, typer.Option(help="Judge nodes (all ranks with one host name) or every rank separately.")] = (
         Each.NODE
     ),
     output: Annotated[Path | None, typer.Option("-o", "--output", help="Write samples (.csv or .parquet).")] = None,
     watch: Annotated[
         Path | None,
-        typer.Option(help="Append to this history (.parquet), and tell since when a node is slower. For a timer."),
+        typer.Option(
+            help="Append to this history (.parquet), and report since when a node is slower; for regular checks."
+        ),
     ] = None,
     html: Annotated[Path | None, typer.Option(help="Write a page with heat maps (.html).")] = None,
     shown: Annotated[Format, typer.Option("--format", help="What goes to standard output.")] = Format.TABLE,
-    seed: Annotated[int, typer.Option(min=0, help="Of the rounds and of noise, with a described machine.")] = 0,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of the rounds and of noise, on a described machine.")] = 0,
     force: outputs.Replace = False,
     resume: outputs.Resume = False,
 ) -> None:
     """Measure every pair of nodes, and name the nodes, links and pairs that are slow.
 
-    Pairs are measured in rounds in which every node has one partner, short and long messages in both directions. What
-    they should take is told by a baseline; on a described machine by the machine without faults; else by the pairs at
-    the same distance. Run it under srun or mpiexec with a rank or more on every node, or name hosts.
+    Pairs are measured in rounds in which every node has one partner, with short and long messages in both directions.
+    Their times are compared with a baseline; on a described machine, with the machine without faults; otherwise, with
+    pairs at the same distance. Run it under srun or mpiexec with at least one rank on every node, or name hosts.
 
-    Here every launch is kept in a journal beside the output (OUTPUT.journal) as soon as it ends, from which --resume
-    goes on whatever ended the command.
+    Here every launch is kept in a journal beside the output (OUTPUT.journal) as soon as it ends. However the command
+    ended, --resume continues from there.
 
-    The exit code is 0 where all is healthy, 3 where something is slow, 4 where something is broken.
+    The exit code is 0 if all is healthy, 3 if something is slow, 4 if something is broken.
     """
     from weft._core import UsageError
     from weft.health import diagnose

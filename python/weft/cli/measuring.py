@@ -56,28 +56,30 @@ def measure(
         Path | None, typer.Option("-o", "--output", help="Write samples to this .csv or .parquet file.")
     ] = None,
     shown: Annotated[Format, typer.Option("--format", help="What goes to standard output.")] = Format.TABLE,
-    launches: Annotated[int, typer.Option(min=1, help="The fewest separate launches (20 give a 95% interval).")] = 6,
+    launches: Annotated[
+        int, typer.Option(min=1, help="Minimum number of separate launches (20 give a 95% interval).")
+    ] = 6,
     half_width: Annotated[
-        float, typer.Option(min=1e-4, max=1.0, help="Go on until every interval's half-width is within this share.")
+        float, typer.Option(min=1e-4, max=1.0, help="Continue until every interval's half-width is at most this share.")
     ] = 0.05,
-    budget: Annotated[float, typer.Option(min=0.0, help="Begin no further launch after so many seconds.")] = 60.0,
+    budget: Annotated[float, typer.Option(min=0.0, help="Start no further launch after this many seconds.")] = 60.0,
     resume: outputs.Resume = False,
     force: outputs.Force = False,
     name: Annotated[str, typer.Option(help="What the samples call this machine.")] = "here",
     trace: Annotated[Path | None, typer.Option(help="Write a timeline (Chrome trace JSON) of a simulated run.")] = None,
     fault: faults.Faults = None,
-    seed: Annotated[int, typer.Option(min=0, help="Of a simulated run: one seed, one result.")] = 0,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of a simulated run; the same seed gives the same result.")] = 0,
 ) -> None:
     """Measure benchmarks: on this machine over MPI, or in virtual time on a described one.
 
     A real measurement makes several separate launches, because launches differ more than repetitions within one: the
-    table shows the median over launches with its interval, and in the head of that column what it covers (95% from 20
-    launches on). Ctrl-C keeps what was measured.
+    table shows the median over launches with its interval, and the column heading says what the interval covers (95%
+    from 20 launches on). Ctrl-C keeps what was measured.
 
-    Exit code 3 where an interval is wider than asked for (NOT CONVERGED), when everything is written.
+    Exit code 3 if an interval is wider than requested (NOT CONVERGED); everything is written all the same.
 
-    Every launch is kept in a journal beside the output (OUTPUT.journal) as soon as it ends, from which --resume goes on
-    whatever ended the command. A file that exists is replaced with --force only.
+    Every launch is kept in a journal beside the output (OUTPUT.journal) as soon as it ends. However the command ended,
+    --resume continues from there. An existing file is replaced only with --force.
     """
     from weft._core import UsageError
     from weft.launch.protocol import Protocol

@@ -28,7 +28,9 @@ Force = Annotated[
     bool, typer.Option("--force", help="Replace output files that exist, and discard what an unfinished run left.")
 ]
 Replace = Annotated[bool, typer.Option("--force", help="Replace output files that exist.")]
-Resume = Annotated[bool, typer.Option("--resume", help="Go on with what an unfinished run left, and with the output.")]
+Resume = Annotated[
+    bool, typer.Option("--resume", help="Continue from what an unfinished run left and from the existing output.")
+]
 
 
 class Format(enum.StrEnum):
@@ -39,7 +41,7 @@ class Format(enum.StrEnum):
     JSON = "json"
 
 
-Shown = Annotated[Format, typer.Option("--format", help="For people, or every row with all columns, as CSV or JSON.")]
+Shown = Annotated[Format, typer.Option("--format", help="A table for people, or all rows and columns as CSV or JSON.")]
 
 NOTHING_MEASURED = "nothing was measured yet, and nothing was written; run it again"
 """What is kept of a measurement that was interrupted before its first launch ended."""

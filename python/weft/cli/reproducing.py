@@ -43,7 +43,7 @@ def add_to(app: typer.Typer) -> None:
 
 
 def reproduce(
-    paper: Annotated[str | None, typer.Argument(help="A paper of the list below; without one all of them.")] = None,
+    paper: Annotated[str | None, typer.Argument(help="A paper of the list below. Default: all of them.")] = None,
     table: Annotated[
         str | None, typer.Option(help="One table, by its number in the paper; A: the appendix; text: section 4.")
     ] = None,
@@ -63,17 +63,18 @@ def reproduce(
         Path | None, typer.Option(help="Write pages into this folder: figures drawn, the error of every cell.")
     ] = None,
     plot: Annotated[
-        bool, typer.Option("--plot", help="Draw figures on the terminal, in place of their tables.")
+        bool, typer.Option("--plot", help="Draw figures on the terminal, instead of their tables.")
     ] = False,
     output: Annotated[Path | None, typer.Option("-o", "--output", help="Write every cell to this .csv file.")] = None,
     force: outputs.Replace = False,
 ) -> None:
     """Run published studies on the simulated machines: published figures, ours, relative errors.
 
-    Where a figure was never printed, ours stands alone. Each cell of ours is a blind prediction (the published figure
-    was not known), a prediction, a fit, or an input of the machine file, and each kind has its own line in the summary.
+    Where the paper printed no figure, only ours is shown. Each of our figures is a blind prediction (made before the
+    published figure was known), a prediction, a fit, or an input of the machine file; the summary has a line for each
+    kind.
 
-    Every table has a gate: the errors that it has today. Exit code 3 where one is missed.
+    Every table has a gate: the largest errors that are accepted, which are today's. Exit code 3 if a gate is missed.
     """
     from weft._core import UsageError
     from weft.cli.progress import status

@@ -35,43 +35,47 @@ def add_to(app: typer.Typer) -> None:
 
 def run(
     program: Annotated[
-        Path, typer.Argument(help="A script of Python that uses mpi4py, or a program compiled against MPICH, as it is.")
+        Path, typer.Argument(help="A Python script that uses mpi4py, or a compiled MPI program; both unmodified.")
     ],
-    arguments: Annotated[list[str] | None, typer.Argument(help="What the program is called with.")] = None,
+    arguments: Annotated[list[str] | None, typer.Argument(help="Arguments of the program.")] = None,
     on: Annotated[
-        str, typer.Option("--on", help="The machine: a name of the catalogue or a machine file; here: on real MPI.")
+        str, typer.Option("--on", help="The machine: a name of the catalogue or a machine file; here means real MPI.")
     ] = "",
     ranks: Annotated[int, typer.Option("-n", "--ranks", min=1, help="How many ranks run.")] = 2,
     compute: Annotated[
         str | None,
         typer.Option(
-            help="How computation between calls counts. measured: processor time here, times the ratio of the node "
-            "rates of the two machines; 50 or scale=50: times that factor; declared (the default): no time but for "
-            "what the program declares, and two runs are equal."
+            help="How to count computation between calls. measured: processor time here, times the ratio of the node "
+            "rates of the two machines; 50 or scale=50: processor time here, times that factor; declared (the "
+            "default): only what the program declares takes time, and two runs are identical."
         ),
     ] = None,
     isolate: Annotated[
-        bool, typer.Option("--isolate", help="Give the ranks of a script a process each; compiled programs have them.")
+        bool,
+        typer.Option(
+            "--isolate", help="Give every rank of a script its own process, as compiled programs always have."
+        ),
     ] = False,
     ranks_per_node: Annotated[
         int | None,
-        typer.Option(min=1, help="How many ranks share a node, each with an equal part of its processors. Default: 1."),
+        typer.Option(min=1, help="Ranks on each node, which share its processors equally. Default: 1."),
     ] = None,
     placement: Annotated[
         str | None,
         typer.Option(
-            help="block: ranks that follow each other share a node; cyclic: they are dealt out in turn; or a list of "
-            "nodes, one for each rank: 0-3,8,8. Default: block."
+            help="block: consecutive ranks share a node; cyclic: ranks are dealt out to nodes in turn; or a list with "
+            "the node of each rank: 0-3,8,8. Default: block."
         ),
     ] = None,
     trace: Annotated[Path | None, typer.Option(help="Write a timeline (Chrome trace JSON) of the run.")] = None,
     force: outputs.Replace = False,
 ) -> None:
-    """A program of MPI on any machine: an unmodified script with mpi4py or a compiled program, in virtual time.
+    """Run an MPI program on any machine, in virtual time: an unmodified mpi4py script or a compiled program.
 
-    All ranks of a script run in one process; a compiled program has a process for each. Its MPI_Wtime is the time on
-    the machine; when the last rank has finished, the makespan is told on standard error. The exit code is the
-    program's. A deadlock names each rank's call, and the line of a script.
+    All ranks of a script run in one process; a compiled program has a process for each rank. MPI_Wtime returns the
+    time on the machine. When the last rank has finished, the makespan (the time of the whole run) is reported on
+    standard error. The exit code is the program's. A deadlock is reported with each rank's call and, in a script, its
+    line.
     """
     from weft._core import UsageError
     from weft.hosting.run import HostedError

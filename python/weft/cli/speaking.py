@@ -14,8 +14,8 @@ import typer
 
 _quiet, _verbose = ContextVar("quiet", default=False), ContextVar("verbose", default=False)
 
-QUIET_HELP = "Show neither progress nor tables; errors and what --format asks for remain."
-VERBOSE_HELP = "Say on standard error what is being done, a line a step, in place of bars."
+QUIET_HELP = "Show no progress and no tables, only errors and the output that --format requests."
+VERBOSE_HELP = "Report every step on a line of standard error, instead of progress bars."
 
 log = logging.getLogger("weft.cli")
 """Where commands say what they do; the library has loggers of its own below `weft`."""

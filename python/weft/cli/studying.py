@@ -12,15 +12,15 @@ from weft.cli import outputs, speaking, teaching
 _EXAMPLES = """
 weft study  # under three minutes; then open study/report.html
 weft study --quick -o monday  # a first fitted report within a minute
-weft study --resume  # go on where it was stopped, or with more launches where most were disturbed
+weft study --resume  # continue where it stopped, or add launches if most were disturbed
 weft study --force  # measure again, and replace what the folder study holds
 """
 
 
 _SUITE_EXAMPLES = """
 weft suite  # under four minutes; then open suite/report.html
-weft suite --resume  # go on where it was stopped
-weft machines grain suite/samples.csv  # what follows for programs
+weft suite --resume  # continue where it stopped
+weft machines grain suite/samples.csv  # what this means for programs
 """
 
 
@@ -32,10 +32,10 @@ def add_to(app: typer.Typer) -> None:
 
 def study(
     quick: Annotated[
-        bool, typer.Option("--quick", help="Be done within a minute: fewer lengths, shorter runs.")
+        bool, typer.Option("--quick", help="Finish within a minute: fewer lengths, shorter runs.")
     ] = False,
-    output: Annotated[Path, typer.Option("-o", "--output", help="The folder for what is found.")] = Path("study"),
-    resume: Annotated[bool, typer.Option("--resume", help="Go on with the launches that the folder holds.")] = False,
+    output: Annotated[Path, typer.Option("-o", "--output", help="The folder for the results.")] = Path("study"),
+    resume: Annotated[bool, typer.Option("--resume", help="Continue with the launches that the folder holds.")] = False,
     force: Annotated[
         bool, typer.Option("--force", help="Replace the study that the folder holds, or what is left of one.")
     ] = False,
@@ -52,8 +52,8 @@ def study(
 
 
 def suite(
-    output: Annotated[Path, typer.Option("-o", "--output", help="The folder for what is found.")] = Path("suite"),
-    resume: Annotated[bool, typer.Option("--resume", help="Go on with the launches that the folder holds.")] = False,
+    output: Annotated[Path, typer.Option("-o", "--output", help="The folder for the results.")] = Path("suite"),
+    resume: Annotated[bool, typer.Option("--resume", help="Continue with the launches that the folder holds.")] = False,
     force: Annotated[
         bool, typer.Option("--force", help="Replace the study that the folder holds, or what is left of one.")
     ] = False,
