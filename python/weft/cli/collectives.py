@@ -149,18 +149,25 @@ def _summary(schedule: CollectiveSchedule) -> None:
 
 def _considered(chosen: Collective) -> None:
     """What was chosen from, the fastest first: by virtual time, or by the model where that was not looked at."""
+    from rich import box
+    from rich.table import Table
+
     from weft import units
+    from weft.cli import printing
 
     if len(chosen.considered) < 2:
         return
-    typer.echo("  considered          in virtual time   predicted")
+    shown = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    shown.add_column("considered")
+    shown.add_column("in virtual time", justify="right")
+    shown.add_column("predicted", justify="right")
     seen: set[tuple[str, float | None]] = set()
     for form, predicted, simulated in sorted(chosen.considered, key=lambda one: (one[2] is None, one[2] or one[1])):
         if (form, simulated) in seen:
             continue
         seen.add((form, simulated))
-        shown = "-" if simulated is None else units.seconds(simulated)
-        typer.echo(f"                      {shown:<17} {units.seconds(predicted):<12} {form}")
+        shown.add_row(form, "-" if simulated is None else units.seconds(simulated), units.seconds(predicted))
+    printing.show(shown)
 
 
 def _cut(cut: list[str]) -> str:

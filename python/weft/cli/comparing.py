@@ -77,6 +77,7 @@ def compare(
 
 
 def _show(joined: pl.DataFrame) -> None:
+    import polars as pl
     from rich import box
     from rich.table import Table
 
@@ -88,10 +89,11 @@ def _show(joined: pl.DataFrame) -> None:
     for name in columns:
         kind, _, machine = name.partition(" ")
         heading = machine if kind == "seconds" else f"÷ {_first(joined)}" if kind == "ratio" else name
-        table.add_column(heading, justify="left" if name in ("benchmark", "algorithm") else "right")
+        table.add_column(heading, justify="left" if joined.schema[name] == pl.String else "right")
     for row in joined.iter_rows(named=True):
         table.add_row(*(_ratio(row, name) if name.startswith(RATIO) else _cell(name, row[name]) for name in columns))
-    show(table)
+    times = [index for index, name in enumerate(columns) if name.startswith("seconds ")]
+    show(table, keys=times[0], breaks=times)
 
 
 def _ratios(joined: pl.DataFrame) -> Iterator[tuple[dict[str, Any], str, float, float, float]]:

@@ -270,6 +270,7 @@ def _show(diagnosis: Diagnosis) -> None:
         console.print(Text(f"  {line}"))
     for note in diagnosis.notes:
         console.print(Text(f"  note: {note}", style="dim"))
-    shades = "" if speaking.is_quiet() else tables.heat_map(diagnosis)
+    columns = console.width if console.is_terminal else None
+    shades = "" if speaking.is_quiet() else tables.heat_map(diagnosis, columns)
     if shades:
         console.print(Text(shades))

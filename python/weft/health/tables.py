@@ -135,17 +135,21 @@ def order(diagnosis: Diagnosis) -> list[int]:
     return [int(leaf) for leaf in hierarchy.leaves_list(tree)]
 
 
-def heat_map(diagnosis: Diagnosis) -> str:
-    """The slowdown of every pair by shades of text; nothing where there are too many nodes for a terminal."""
+def heat_map(diagnosis: Diagnosis, columns: int | None = None) -> str:
+    """The slowdown of every pair by shades of text; nothing where there are too many nodes for a terminal's columns."""
     if diagnosis.times.nodes > MAX_SHOWN:
         return ""
     at = order(diagnosis)
-    values = np.exp(diagnosis.residuals.values[-1])[at][:, at]
     width = max(len(diagnosis.times.names[node]) for node in at)
+    # A cell of two characters is nearly square.
+    repeated = 2 if columns is None else min(2, (columns - width - 1) // len(at))
+    if repeated < 1:
+        return ""
+    values = np.exp(diagnosis.residuals.values[-1])[at][:, at]
     length = units.length(diagnosis.times.lengths[-1])
     lines = [f"rows send, columns receive, {length}; dark is slow: █ takes {_SCALE:g} times as long or longer"]
     for row, node in enumerate(at):
-        cells = "".join(_shade(value) * 2 for value in values[row])
+        cells = "".join(_shade(value) * repeated for value in values[row])
         lines.append(f"{diagnosis.times.names[node]:>{width}} {cells}")
     return "\n".join(lines)
 

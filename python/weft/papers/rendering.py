@@ -167,7 +167,12 @@ def _errors(title: str, rows: pl.DataFrame, kind: str | None) -> RichTable:
     table = RichTable(title=title, title_justify="left", box=box.SIMPLE_HEAD)
     left = ("of", *((kind,) if kind else ()))
     for name in (*left, "cells", "median", "worst", "worst at"):
-        table.add_column(name, justify="left" if name in (*left, "worst at") else "right")
+        table.add_column(
+            name,
+            justify="left" if name in (*left, "worst at") else "right",
+            no_wrap=name != "worst at",
+            overflow="fold",
+        )
     for row in rows.iter_rows(named=True):
         heads = [row[name] for name in left]
         table.add_row(*heads, str(row["cells"]), _share(row["median"]), _share(row["worst"]), row["worst_at"] or "-")
