@@ -17,6 +17,7 @@ pub mod network;
 pub mod pattern;
 pub mod resources;
 pub mod schedule;
+pub mod sealed;
 pub mod verify;
 
 pub use compile::{CompileError, Compiler, Options, Progress, compile, compile_from};
@@ -24,4 +25,5 @@ pub use named::{NAMED, named};
 pub use pattern::{Connection, ConnectionSet, Order, PatternError};
 pub use resources::Resources;
 pub use schedule::{Certificate, LowerBound, Phase, Piece, Schedule, Transfer};
+pub use sealed::Sealed;
 pub use verify::{Fault, Verified, verify, verify_until};

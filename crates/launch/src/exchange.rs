@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use weft_base::Interrupt;
 use weft_comm::{ElementCost, Program};
 use weft_conset::execute::{ConjugateGradients, Execution, Partitioned, Problem, Solution, Timed};
-use weft_conset::{ConnectionSet, Schedule};
+use weft_conset::{ConnectionSet, Schedule, Sealed};
 use weft_machine::Machine;
 use weft_mpi::Backend;
 use weft_sim::{Options, Placement, Trace};
@@ -20,7 +20,7 @@ use crate::error::LaunchError;
 pub struct ExchangeRequest {
     /// Executed phase by phase, if it is given, or by messages where it says so.
     #[serde(default)]
-    pub schedule: Option<Arc<Schedule>>,
+    pub schedule: Option<Arc<Sealed>>,
     /// The connection set; without a schedule each of its connections is a message.
     pub set: Arc<ConnectionSet>,
     /// Messages are sent in a random order of this seed; otherwise in that of the set.
@@ -85,7 +85,7 @@ impl ExchangeRequest {
             return Ok(Execution::of_messages(&self.set, word_bytes, elements, self.random));
         };
         self.check_schedule(schedule, machine)?;
-        let execution = Execution::of_schedule(schedule, elements).map_err(|error| usage(error.to_string()))?;
+        let execution = Execution::of_sealed(schedule, elements).map_err(|error| usage(error.to_string()))?;
         self.check_words(&execution)?;
         if schedule.by_messages {
             let word_bytes = self.word_bytes.unwrap_or(schedule.resources.word_bytes);

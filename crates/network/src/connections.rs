@@ -5,6 +5,7 @@
 //! in use; both as max-min fair rates ([`fair`](crate::fair)), so that a phase costs an event for every transfer that
 //! begins or ends, not one for every word.
 
+use std::borrow::Cow;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
@@ -63,15 +64,15 @@ impl ConnectionCost {
 
 /// A transfer over a connection of one phase.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ConnectionTransfer {
+pub struct ConnectionTransfer<'a> {
     /// The sending node,
     pub from: usize,
     /// the receiving one,
     pub to: usize,
     /// and how much.
     pub bytes: u64,
-    /// Directed links from the one to the other.
-    pub route: Vec<u32>,
+    /// Directed links from the one to the other. Whoever has the routes of many transfers lends them.
+    pub route: Cow<'a, [u32]>,
 }
 
 /// How a node's program uses its connections within a phase.
@@ -90,8 +91,8 @@ pub enum Arbitration {
 
 /// The transfers of one phase.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct ConnectionPhase {
-    pub transfers: Vec<ConnectionTransfer>,
+pub struct ConnectionPhase<'a> {
+    pub transfers: Vec<ConnectionTransfer<'a>>,
     pub arbitration: Arbitration,
     /// Whether its connections are open since the phase before: it begins when that is through, nothing is switched.
     pub continues: bool,
@@ -159,7 +160,7 @@ impl LogicalChannels {
     /// let transfer = |from, to| {
     ///     let mut route = Vec::new();
     ///     ring.route(from, to, |link| route.push(link as u32));
-    ///     ConnectionTransfer { from, to, bytes: 1000, route }
+    ///     ConnectionTransfer { from, to, bytes: 1000, route: route.into() }
     /// };
     /// let cost = ConnectionCost::of(&weft_machine::find("iwarp64").unwrap()).unwrap();
     /// let mut end = |transfers| {
@@ -171,12 +172,12 @@ impl LogicalChannels {
     /// let (alone, both) = (end(vec![transfer(0, 2)]), end(vec![transfer(0, 2), transfer(1, 3)]));
     /// assert!(both > 1.9 * alone && both < 2.0 * alone, "{alone} s, {both} s");
     /// ```
-    pub fn exchange(&mut self, phases: &[ConnectionPhase]) -> ExchangeTimes {
+    pub fn exchange(&mut self, phases: &[ConnectionPhase<'_>]) -> ExchangeTimes {
         self.exchange_until(phases, &Interrupt::NEVER).expect("nobody interrupts it")
     }
 
     /// As [`LogicalChannels::exchange`]; `None` where it was interrupted.
-    pub fn exchange_until(&mut self, phases: &[ConnectionPhase], interrupt: &Interrupt) -> Option<ExchangeTimes> {
+    pub fn exchange_until(&mut self, phases: &[ConnectionPhase<'_>], interrupt: &Interrupt) -> Option<ExchangeTimes> {
         let synchronisation = Picos::from_seconds(self.cost.synchronisation);
         let switch = synchronisation + Picos::from_seconds(self.cost.initialisation);
         let mut at = Picos::ZERO;
@@ -197,7 +198,7 @@ impl LogicalChannels {
     /// When a transfer names a node or link that the machine does not have.
     pub fn phase(
         &mut self,
-        transfers: &[ConnectionTransfer],
+        transfers: &[ConnectionTransfer<'_>],
         arbitration: Arbitration,
         instantiated: Picos,
     ) -> PhaseTimes {
@@ -206,7 +207,7 @@ impl LogicalChannels {
 
     fn phase_until(
         &mut self,
-        transfers: &[ConnectionTransfer],
+        transfers: &[ConnectionTransfer<'_>],
         arbitration: Arbitration,
         instantiated: Picos,
         interrupt: &Interrupt,
@@ -218,25 +219,26 @@ impl LogicalChannels {
     }
 
     /// All transfers flow until the busiest resource is through.
-    fn together(&mut self, transfers: &[ConnectionTransfer], instantiated: Picos) -> PhaseTimes {
+    fn together(&mut self, transfers: &[ConnectionTransfer<'_>], instantiated: Picos) -> PhaseTimes {
         let mut longest = 0.0f64;
         let mut busy = std::mem::replace(&mut self.busy, Table::new(0));
+        let mut used = Vec::new();
         for transfer in transfers {
-            longest = longest.max(self.alone(transfer) * transfer.bytes as f64);
-            for Use { resource, byte_time } in self.each_use(transfer) {
+            let bytes = transfer.bytes as f64;
+            longest = longest.max(self.alone(transfer) * bytes);
+            self.each_use(transfer).for_each(|Use { resource, byte_time }| {
                 let busy = &mut busy[resource as usize];
-                *busy += byte_time * transfer.bytes as f64;
+                if *busy == 0.0 {
+                    used.push(resource);
+                }
+                *busy += byte_time * bytes;
                 longest = longest.max(*busy);
-            }
+            });
         }
-        for transfer in transfers {
-            for Use { resource, .. } in self.each_use(transfer) {
-                busy[resource as usize] = 0.0;
-            }
-        }
+        used.into_iter().for_each(|resource| busy[resource as usize] = 0.0);
         self.busy = busy;
         let through = instantiated + Picos::from_seconds(longest);
-        let end = |transfer: &ConnectionTransfer| through + self.latency(transfer);
+        let end = |transfer: &ConnectionTransfer<'_>| through + self.latency(transfer);
         let spans: Vec<Span> =
             transfers.iter().map(|transfer| Span { start: instantiated, end: end(transfer) }).collect();
         let end = spans.iter().map(|span| span.end).max().unwrap_or(instantiated);
@@ -244,13 +246,13 @@ impl LogicalChannels {
     }
 
     /// Of a word from the first to the last link.
-    fn latency(&self, transfer: &ConnectionTransfer) -> Picos {
+    fn latency(&self, transfer: &ConnectionTransfer<'_>) -> Picos {
         Picos::from_seconds(self.cost.hop_time * transfer.route.len() as f64)
     }
 
     fn round_robin(
         &mut self,
-        transfers: &[ConnectionTransfer],
+        transfers: &[ConnectionTransfer<'_>],
         arbitration: Arbitration,
         instantiated: Picos,
         interrupt: &Interrupt,
@@ -285,7 +287,7 @@ impl LogicalChannels {
 
     /// The links of a transfer, and the program of its two nodes, with what a byte takes of them. Where links have others
     /// beside them, the transfer has also a resource of its own, the one link that it crosses.
-    fn uses(&self, index: usize, transfer: &ConnectionTransfer) -> Vec<Use> {
+    fn uses(&self, index: usize, transfer: &ConnectionTransfer<'_>) -> Vec<Use> {
         let mut uses: Vec<Use> = Vec::with_capacity(transfer.route.len() + 3);
         self.each_use(transfer).for_each(|each| add(&mut uses, each));
         if !self.wires.are_single() {
@@ -295,23 +297,23 @@ impl LogicalChannels {
     }
 
     /// Seconds that a byte takes of any one link that is not shared.
-    fn alone(&self, transfer: &ConnectionTransfer) -> f64 {
+    fn alone(&self, transfer: &ConnectionTransfer<'_>) -> f64 {
         if transfer.route.is_empty() { 0.0 } else { self.cost.link_byte_time }
     }
 
     /// The links of a transfer as often as its route comes over them, and the program of its two nodes, with what a byte
     /// takes of them.
-    fn each_use<'a>(&'a self, transfer: &'a ConnectionTransfer) -> impl Iterator<Item = Use> + use<'a> {
-        let ConnectionTransfer { from, to, route, .. } = transfer;
+    fn each_use<'a>(&'a self, transfer: &'a ConnectionTransfer<'a>) -> impl Iterator<Item = Use> + use<'a> {
+        let &ConnectionTransfer { from, to, ref route, .. } = transfer;
         let (nodes, links, cost, wires) = (self.nodes, self.links, self.cost, &self.wires);
-        assert!(*from < nodes && *to < nodes, "a transfer from node {from} to {to} of {nodes} nodes");
+        assert!(from < nodes && to < nodes, "a transfer from node {from} to {to} of {nodes} nodes");
         let links = route.iter().map(move |&link| {
             assert!((link as usize) < links, "link {link} of {links} links");
             let (resource, parallel) = wires.shared(link);
             Use { resource, byte_time: cost.link_byte_time / f64::from(parallel) }
         });
-        let sending = Use { resource: self.sending(*from), byte_time: cost.send_byte_time };
-        let receiving = Use { resource: self.receiving(*to), byte_time: cost.receive_byte_time };
+        let sending = Use { resource: self.sending(from), byte_time: cost.send_byte_time };
+        let receiving = Use { resource: self.receiving(to), byte_time: cost.receive_byte_time };
         links.chain([sending, receiving])
     }
 
@@ -351,7 +353,7 @@ struct Flowing {
 }
 
 impl Flowing {
-    fn new(transfers: &[ConnectionTransfer]) -> Flowing {
+    fn new(transfers: &[ConnectionTransfer<'_>]) -> Flowing {
         let count = transfers.len();
         let left = transfers.iter().map(|transfer| transfer.bytes as f64).collect();
         Flowing { now: 0.0, left, since: vec![0.0; count], version: vec![0; count], ends: BinaryHeap::new() }
@@ -400,7 +402,7 @@ struct Queues {
 }
 
 impl Queues {
-    fn new(channels: &LogicalChannels, transfers: &[ConnectionTransfer], arbitration: Arbitration) -> Queues {
+    fn new(channels: &LogicalChannels, transfers: &[ConnectionTransfer<'_>], arbitration: Arbitration) -> Queues {
         let program = |resource: u32| resource as usize - channels.links;
         let ends: Vec<[usize; 2]> = transfers
             .iter()

@@ -98,10 +98,10 @@ fn fair(topology: &Topology, transfers: &[ConnectionTransfer], arbitration: Arbi
     times.transfers.iter().map(|span| span.end.0 / 1000).collect()
 }
 
-fn connection(topology: &Topology, from: usize, to: usize, bytes: u64) -> ConnectionTransfer {
+fn connection(topology: &Topology, from: usize, to: usize, bytes: u64) -> ConnectionTransfer<'static> {
     let mut route = Vec::new();
     topology.route(from, to, |link| route.push(link as u32));
-    ConnectionTransfer { from, to, bytes, route }
+    ConnectionTransfer { from, to, bytes, route: route.into() }
 }
 
 #[test]

@@ -7,8 +7,8 @@ use pyo3::prelude::*;
 use weft_base::Interrupt;
 use weft_conset::compile::{Plan, Search};
 use weft_conset::{
-    Compiler, Connection, ConnectionSet, NAMED, Options, Order, Progress, Resources, Schedule, compile_from, named,
-    verify_until,
+    Compiler, Connection, ConnectionSet, NAMED, Options, Order, Progress, Resources, Schedule, Sealed, compile_from,
+    named, verify_until,
 };
 
 use crate::errors::{RunError, usage};
@@ -136,7 +136,7 @@ const OPTIMAL: f64 = 1e-9;
 
 /// Phases of connections with routes and times (seam 4).
 #[pyclass(name = "Schedule", module = "weft._core", frozen)]
-pub struct PySchedule(pub Arc<Schedule>);
+pub struct PySchedule(pub Arc<Sealed>);
 
 #[pymethods]
 impl PySchedule {
@@ -144,7 +144,7 @@ impl PySchedule {
     /// UsageError.
     #[staticmethod]
     fn parse(text: &str, path: &str) -> PyResult<PySchedule> {
-        Schedule::from_json(text, path).map(|schedule| PySchedule(Arc::new(schedule))).map_err(usage)
+        Schedule::from_json(text, path).map(|schedule| PySchedule(Arc::new(schedule.into()))).map_err(usage)
     }
 
     /// The schedule as JSON.
@@ -233,7 +233,7 @@ impl PySchedule {
             "auto" => schedule.faster() == Some(weft_comm::ExchangeMethod::Messages),
             other => return Err(usage(format!("no method is called {other}; there are auto, phases, messages"))),
         };
-        Ok(PySchedule(Arc::new(schedule.sealed())))
+        Ok(PySchedule(Arc::new(Sealed::of_compiled(schedule.sealed()))))
     }
 
     /// The sum over the phases of the most connections on one link.
@@ -375,5 +375,5 @@ pub fn compile_connections(
         weft_conset::CompileError::Interrupted => RunError::new_err(error.to_string()),
         other => usage(other),
     })?;
-    Ok((PySchedule(Arc::new(schedule)), stopped))
+    Ok((PySchedule(Arc::new(Sealed::of_compiled(schedule))), stopped))
 }

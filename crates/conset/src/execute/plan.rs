@@ -9,6 +9,7 @@ use weft_machine::{Topology, Vertex};
 
 use crate::pattern::ConnectionSet;
 use crate::schedule::{Phase, Piece, Schedule, Transfer};
+use crate::sealed::Sealed;
 
 /// Words of one connection that one transfer carries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -56,14 +57,31 @@ impl Execution {
     /// # Errors
     /// For a schedule that was edited, and for routes that the topology does not have.
     pub fn of_schedule(schedule: &Schedule, elements: Option<ElementCost>) -> Result<Execution, ExecutionError> {
-        let computed = schedule.computed_digest();
+        Self::of_digest(schedule, &schedule.computed_digest(), elements)
+    }
+
+    /// As [`Execution::of_schedule`], of a schedule whose digest need not be computed again each time.
+    ///
+    /// # Errors
+    /// As [`Execution::of_schedule`].
+    pub fn of_sealed(schedule: &Sealed, elements: Option<ElementCost>) -> Result<Execution, ExecutionError> {
+        Self::of_digest(schedule, schedule.digest_of_contents(), elements)
+    }
+
+    fn of_digest(
+        schedule: &Schedule,
+        computed: &str,
+        elements: Option<ElementCost>,
+    ) -> Result<Execution, ExecutionError> {
         if computed != schedule.digest {
-            return Err(ExecutionError::Edited { written: schedule.digest.clone(), computed });
+            let (written, computed) = (schedule.digest.clone(), computed.to_owned());
+            return Err(ExecutionError::Edited { written, computed });
         }
         let topology = &schedule.resources.topology;
         let links = Links::of(topology);
-        let mut next_word: FxHashMap<u32, u64> = FxHashMap::default();
-        let (mut phases, mut parts) = (Vec::new(), Vec::new());
+        let transfers = schedule.phases.iter().map(|phase| phase.connections.len()).sum();
+        let mut next_word: FxHashMap<u32, u64> = FxHashMap::with_capacity_and_hasher(transfers, Default::default());
+        let (mut phases, mut parts) = (Vec::with_capacity(schedule.phases.len()), Vec::with_capacity(transfers));
         for (number, phase) in schedule.phases.iter().enumerate() {
             for (stage, pieces) in stages(phase, !schedule.orders.is_empty()).into_iter().enumerate() {
                 let mut transfers = Vec::with_capacity(pieces.len());
@@ -198,7 +216,10 @@ fn overlaps_at_an_end(pieces: &[Timed]) -> bool {
 /// The links of a topology by their ends, nodes first, then switches.
 struct Links {
     nodes: usize,
-    by_ends: FxHashMap<(u32, u32), u32>,
+    /// The links of vertex v are `first[v]..first[v + 1]`,
+    first: Vec<u32>,
+    /// each with the vertex that it leads to, by which they are sorted.
+    leading: Vec<(u32, u32)>,
 }
 
 impl Links {
@@ -208,12 +229,27 @@ impl Links {
             Vertex::Node(node) => node as u32,
             Vertex::Switch(switch) => (nodes + switch) as u32,
         };
-        let mut by_ends = FxHashMap::default();
-        for link in 0..topology.links() {
+        let ends = |link| {
             let (from, to) = topology.link_ends(link);
-            by_ends.entry((number(from), number(to))).or_insert(link as u32);
+            (number(from), number(to), link as u32)
+        };
+        let mut links: Vec<(u32, u32, u32)> = (0..topology.links()).map(ends).collect();
+        links.sort_unstable();
+        let vertices = links.last().map_or(0, |&(from, ..)| from as usize + 1);
+        let mut first = vec![0; vertices + 1];
+        links.iter().for_each(|&(from, ..)| first[from as usize + 1] += 1);
+        for vertex in 0..vertices {
+            first[vertex + 1] += first[vertex];
         }
-        Links { nodes, by_ends }
+        Links { nodes, first, leading: links.into_iter().map(|(_, to, link)| (to, link)).collect() }
+    }
+
+    /// The first of the links from one vertex to another.
+    fn link(&self, from: u32, to: u32) -> Option<u32> {
+        let [first, end] = *self.first.get(from as usize..from as usize + 2)? else { return None };
+        let of_vertex = &self.leading[first as usize..end as usize];
+        let at = of_vertex.partition_point(|&(other, _)| other < to);
+        of_vertex.get(at).filter(|&&(other, _)| other == to).map(|&(_, link)| link)
     }
 
     fn check_ends(&self, phase: usize, transfer: &Transfer) -> Result<(), ExecutionError> {
@@ -235,8 +271,12 @@ impl Links {
         let connection = transfer.connection;
         let link = |ends: &[u32]| {
             let (from, to) = (ends[0], ends[1]);
-            self.by_ends.get(&(from, to)).copied().ok_or(ExecutionError::NoLink { phase, connection, from, to })
+            self.link(from, to).ok_or(ExecutionError::NoLink { phase, connection, from, to })
         };
-        transfer.route.windows(2).map(link).collect()
+        let mut links = Vec::with_capacity(transfer.hops());
+        for ends in transfer.route.windows(2) {
+            links.push(link(ends)?);
+        }
+        Ok(links)
     }
 }

@@ -34,9 +34,12 @@ impl Program for Timed {
     async fn run<C: Communicator>(self, comm: C) -> Result<Timing, CommError> {
         let mut prepared = Prepared::new(&comm, &self.execution, self.phantom)?;
         let of = |part: &Part| self.content(part);
-        let outgoing: FxHashMap<(u32, u64), Vec<u8>> = self.execution.sends(comm.rank()).map(of).collect();
+        // Phantoms are neither gathered nor scattered.
+        let sends = self.execution.sends(comm.rank()).filter(|_| !self.phantom);
+        let outgoing: FxHashMap<(u32, u64), Vec<u8>> = sends.map(of).collect();
+        let receives = self.execution.receives(comm.rank()).filter(|_| !self.phantom);
         let mut incoming: FxHashMap<(u32, u64), Vec<u8>> =
-            self.execution.receives(comm.rank()).map(|part| (key(part), vec![0; self.bytes(part)])).collect();
+            receives.map(|part| (key(part), vec![0; self.bytes(part)])).collect();
         let mut seconds = Vec::with_capacity(self.iterations);
         for iteration in 0..self.warmup + self.iterations {
             if !comm.virtual_time() || iteration > 0 {
@@ -77,7 +80,7 @@ fn key(part: &Part) -> (u32, u64) {
 
 impl Timed {
     fn bytes(&self, part: &Part) -> usize {
-        if self.phantom { 0 } else { (part.words * self.execution.word_bytes) as usize }
+        (part.words * self.execution.word_bytes) as usize
     }
 
     /// What a part consists of.

@@ -14,8 +14,8 @@ const COST: ConnectionCost = ConnectionCost {
     initialisation: 0.0,
 };
 
-fn transfer(from: usize, to: usize, bytes: u64, route: &[u32]) -> ConnectionTransfer {
-    ConnectionTransfer { from, to, bytes, route: route.to_vec() }
+fn transfer(from: usize, to: usize, bytes: u64, route: &[u32]) -> ConnectionTransfer<'static> {
+    ConnectionTransfer { from, to, bytes, route: route.to_vec().into() }
 }
 
 fn ends(cost: ConnectionCost, arbitration: Arbitration, transfers: &[ConnectionTransfer]) -> Vec<u64> {
@@ -128,7 +128,7 @@ fn simple_ends(cost: ConnectionCost, arbitration: Arbitration, transfers: &[Conn
     ends
 }
 
-fn transfers() -> impl Strategy<Value = Vec<ConnectionTransfer>> {
+fn transfers() -> impl Strategy<Value = Vec<ConnectionTransfer<'static>>> {
     let one = (0usize..8, 0usize..8, 0u64..500, proptest::collection::btree_set(0u32..8, 1..5));
     let between_nodes = one.prop_filter_map("to itself", |(from, to, bytes, route)| {
         (from != to).then(|| transfer(from, to, bytes, &route.into_iter().collect::<Vec<_>>()))

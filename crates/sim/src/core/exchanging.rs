@@ -1,5 +1,6 @@
 //! Planned exchanges: the machine's model of connections or of messages runs when all ranks take part.
 
+use std::borrow::Cow;
 use std::cell::OnceCell;
 use std::sync::Arc;
 
@@ -153,19 +154,20 @@ impl Core {
         Ok(vec![start + duration; ready.len()])
     }
 
-    fn connection_phases(&self, plan: &ExchangePlan) -> Result<Vec<ConnectionPhase>, String> {
+    fn connection_phases<'a>(&self, plan: &'a ExchangePlan) -> Result<Vec<ConnectionPhase<'a>>, String> {
         let topology = &self.machine.topology;
-        let transfer = |planned: &weft_comm::PlannedTransfer| {
+        let links = topology.links();
+        let transfer = |planned: &'a weft_comm::PlannedTransfer| {
             let (from, to) = (planned.from as usize, planned.to as usize);
             if from >= plan.ranks() || to >= plan.ranks() || from == to {
                 return Err(format!("a transfer from rank {from} to rank {to} of {} ranks", plan.ranks()));
             }
-            if let Some(link) = planned.route.iter().find(|&&link| link as usize >= topology.links()) {
-                return Err(format!("link {link}, but the machine has links 0 to {}", topology.links() - 1));
+            if let Some(link) = planned.route.iter().find(|&&link| link as usize >= links) {
+                return Err(format!("link {link}, but the machine has links 0 to {}", links - 1));
             }
-            let mut route = planned.route.clone();
+            let mut route = Cow::Borrowed(&planned.route[..]);
             if route.is_empty() {
-                topology.route(from, to, |link| route.push(link as u32));
+                topology.route(from, to, |link| route.to_mut().push(link as u32));
             }
             Ok(ConnectionTransfer { from, to, bytes: planned.bytes, route })
         };
