@@ -10,6 +10,9 @@ use super::PORTION;
 /// Bits for so many destinations are taken without asking how many senders there are.
 const FEW: usize = 1 << 19;
 
+/// Bytes for so many destinations are in the first-level cache.
+const NEAR: usize = 16 << 10;
+
 /// An error for the lowest destination of several selected elements, with the first two of them.
 pub(super) fn refuse<I: Index>(
     index: &Checked<'_, I>,
@@ -18,6 +21,9 @@ pub(super) fn refuse<I: Index>(
 ) -> Result<(), PrimitiveError> {
     let low = index.range.low;
     let destinations = index.range.high - low + 1;
+    if destinations <= NEAR && are_distinct(index, selection, stop, destinations) {
+        return finished(stop);
+    }
     let several = if destinations <= FEW.max(64 * index.shared.len()) {
         let mut taken = vec![0_u64; destinations.div_ceil(64)];
         let mut lowest = None;
@@ -50,6 +56,25 @@ pub(super) fn refuse<I: Index>(
         // Another thread has written the indices meanwhile.
         _ => Ok(()),
     }
+}
+
+/// Whether no destination is that of several selected elements: as many bytes are marked then as elements are sent. To store
+/// a byte waits for nothing, where bits of one word would be changed one after another.
+fn are_distinct<I: Index>(
+    index: &Checked<'_, I>,
+    selection: Selection<'_>,
+    stop: Stop<'_>,
+    destinations: usize,
+) -> bool {
+    let (mut marks, mut sent) = (vec![0_u8; destinations], 0);
+    each_selected(index, selection, stop, |_, offset| {
+        // None for what another thread has moved below the range.
+        if let Some(mark) = marks.get_mut(offset) {
+            *mark = 1;
+            sent += 1;
+        }
+    });
+    marks.iter().map(|&mark| usize::from(mark)).sum::<usize>() == sent
 }
 
 /// Calls `work` with each selected element and how far above the lowest destination it is sent.
