@@ -1,6 +1,6 @@
 //! What messages cost on an idle machine, in closed form.
 
-use crate::description::{Machine, Protocol, Switching};
+use crate::description::{Machine, Protocol, Switching, line_time};
 
 impl Machine {
     /// Seconds from the call of the send to the end of the receive of a message of `bytes` bytes over `hops` links,
@@ -49,12 +49,13 @@ impl Machine {
 
     /// Seconds of a message of `bytes` bytes from a node to itself.
     pub fn self_time(&self, bytes: u64) -> f64 {
-        self.self_message.startup + self.self_message.byte_time * bytes as f64
+        let own = &self.self_message;
+        line_time(own.startup, own.byte_time, own.short, bytes)
     }
 
     /// Seconds of a message of `bytes` bytes between node 0 and the host, if the machine has one.
     pub fn host_time(&self, bytes: u64) -> Option<f64> {
-        self.host.as_ref().map(|host| host.startup + host.byte_time * bytes as f64)
+        self.host.as_ref().map(|host| line_time(host.startup, host.byte_time, host.short, bytes))
     }
 
     /// Seconds of one packet of `bytes` bytes on `hops` links.

@@ -188,6 +188,20 @@ pub struct Node {
     pub sources: Sources,
 }
 
+/// Messages that go by another protocol than longer ones, without the request for a buffer.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct ShortMessages {
+    /// Bytes of the longest.
+    pub up_to: u64,
+    /// s a message, in place of that of longer ones.
+    pub startup: f64,
+}
+
+/// Seconds of a message of `bytes` bytes, which are `startup + byte_time n`, short ones with a startup of their own.
+pub fn line_time(startup: f64, byte_time: f64, short: Option<ShortMessages>, bytes: u64) -> f64 {
+    short.filter(|short| bytes <= short.up_to).map_or(startup, |short| short.startup) + byte_time * bytes as f64
+}
+
 /// Copying within a node: `startup + byte_time n` seconds.
 #[derive(Clone, Debug, PartialEq)]
 pub struct MemoryCopy {
@@ -195,6 +209,7 @@ pub struct MemoryCopy {
     pub startup: f64,
     /// s/B.
     pub byte_time: f64,
+    pub short: Option<ShortMessages>,
     pub sources: Sources,
 }
 
@@ -205,6 +220,7 @@ pub struct HostLink {
     pub startup: f64,
     /// s/B.
     pub byte_time: f64,
+    pub short: Option<ShortMessages>,
     pub sources: Sources,
 }
 

@@ -35,7 +35,7 @@ pub use data_parallel::{Parallel, Primitives, Shifts};
 pub use degradation::{Degradation, DegradationError, vertex_name};
 pub use description::{
     Access, Completion, ConcurrentFiles, Connections, FghcCosts, Figure, HostFiles, HostLink, Machine, MemoryCopy,
-    Node, Packets, Protocol, Switching,
+    Node, Packets, Protocol, ShortMessages, Switching, line_time,
 };
 pub use read::{Diagnostic, Faults};
 pub use routers::Routers;

@@ -5,9 +5,9 @@ pub(crate) mod table;
 use serde_json::{Value as Json, json};
 
 use crate::data_parallel::{Parallel, Primitives, Shifts};
-use crate::description::{ConcurrentFiles, Connections, FghcCosts, Machine};
+use crate::description::{ConcurrentFiles, Connections, FghcCosts, HostLink, Machine, ShortMessages};
 use crate::routers::Routers;
-use crate::sources::UNSTATED;
+use crate::sources::{Sources, UNSTATED};
 use crate::topology::Topology;
 use table::{Entry, Table, Value};
 
@@ -44,12 +44,20 @@ impl Machine {
                 .count("memory_bytes", node.memory_bytes, "B", &node.sources)
                 .count("memory_available", node.memory_available, "B", &node.sources),
         );
-        let copy = |name, startup, byte_time, sources| {
-            Table::new(name).number("startup", startup, "s", sources).number("byte_time", byte_time, "s/B", sources)
+        let copy = |name, startup, byte_time, short: Option<ShortMessages>, sources: &Sources| {
+            let table = Table::new(name).number("startup", startup, "s", sources).number(
+                "byte_time",
+                byte_time,
+                "s/B",
+                sources,
+            );
+            let Some(ShortMessages { up_to, startup }) = short else { return table };
+            table.count("short_up_to", Some(up_to), "B", sources).number("short_startup", startup, "s", sources)
         };
         let own = &self.self_message;
-        tables.push(copy("self_message", own.startup, own.byte_time, &own.sources));
-        tables.extend(self.host.as_ref().map(|host| copy("host", host.startup, host.byte_time, &host.sources)));
+        tables.push(copy("self_message", own.startup, own.byte_time, own.short, &own.sources));
+        let host = |host: &HostLink| copy("host", host.startup, host.byte_time, host.short, &host.sources);
+        tables.extend(self.host.as_ref().map(host));
         tables.extend(self.files.as_ref().map(files_table));
         tables.extend(self.host_files.as_ref().map(|files| {
             Table::new("host_files").number("request_time", files.request_time, "s", &files.sources).number(

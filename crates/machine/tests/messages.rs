@@ -387,3 +387,26 @@ fn an_empty_file_is_answered_at_line_one() {
         "empty.toml:1: topology: expected a table [topology]; the key is missing from the file"
     );
 }
+
+/// A machine whose nodes have another startup for short messages to themselves.
+fn with_short(keys: &str) -> Result<weft_machine::Machine, weft_machine::Faults> {
+    let text = weft_machine::find("ncube6400").unwrap().to_toml();
+    let at = text.find("[self_message]").unwrap() + "[self_message]\n".len();
+    weft_machine::Machine::parse(&format!("{}{keys}{}", &text[..at], &text[at..]), "short.toml")
+}
+
+#[test]
+fn short_messages_of_a_node_to_itself_have_a_startup_of_their_own() {
+    let source = "source = \"made up\" }\n";
+    let keys = format!("short_up_to = {{ value = 100, {source}short_startup = {{ value = 1e-6, {source}");
+    let machine = with_short(&keys).unwrap();
+    let own = &machine.self_message;
+    let per_byte = own.byte_time;
+    assert!((machine.self_time(100) - (1e-6 + 100.0 * per_byte)).abs() < 1e-12);
+    assert!((machine.self_time(101) - (own.startup + 101.0 * per_byte)).abs() < 1e-12);
+    assert_eq!(weft_machine::Machine::parse(&machine.to_toml(), "again.toml").unwrap().self_message, *own);
+    let faults = with_short(&format!("short_up_to = {{ value = 100, {source}")).unwrap_err().to_string();
+    assert!(faults.contains("self_message") && faults.contains("short_startup"), "{faults}");
+    let faults = with_short(&format!("short_startup = {{ value = 1e-6, {source}")).unwrap_err().to_string();
+    assert!(faults.contains("the longest with short_startup"), "{faults}");
+}

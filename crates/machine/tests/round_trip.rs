@@ -330,8 +330,8 @@ fn machine() -> impl Strategy<Value = Machine> {
             protocols: messages.0,
             packets: messages.1,
             node: messages.2,
-            self_message: MemoryCopy { startup, byte_time, sources },
-            host: messages.4.map(|(startup, byte_time, sources)| HostLink { startup, byte_time, sources }),
+            self_message: MemoryCopy { startup, byte_time, short: None, sources },
+            host: messages.4.map(|(startup, byte_time, sources)| HostLink { startup, byte_time, short: None, sources }),
             files: messages.5,
             host_files: has_host.and(messages.6).map(|(request_time, byte_time, sources)| HostFiles {
                 request_time,

@@ -23,7 +23,9 @@ use weft_base::quoting::shown;
 use crate::catalogue::MachineError;
 use crate::data_parallel::{Parallel, Primitives, Shifts};
 use crate::degradation::Degradation;
-use crate::description::{Completion, Figure, HostLink, Machine, MemoryCopy, Node, Packets, Protocol, Switching};
+use crate::description::{
+    Completion, Figure, HostLink, Machine, MemoryCopy, Node, Packets, Protocol, ShortMessages, Switching,
+};
 use crate::routers::Routers;
 use crate::sources::{Sources, UNSTATED};
 use crate::suggest::did_you_mean;
@@ -66,7 +68,7 @@ const PROTOCOL_KEYS: [&str; 9] = [
 ];
 const NODE_KEYS: [&str; 6] =
     ["source", "memory_channels", "forward_overhead", "forward_byte_time", "memory_bytes", "memory_available"];
-const COPY_KEYS: [&str; 3] = ["source", "startup", "byte_time"];
+const COPY_KEYS: [&str; 5] = ["source", "startup", "byte_time", "short_up_to", "short_startup"];
 
 impl Machine {
     /// The machine that the file at `path` describes.
@@ -343,8 +345,22 @@ fn self_message(root: &Table) -> Result<Option<MemoryCopy>, Diagnostic> {
     Ok(Some(MemoryCopy {
         startup: table.cost("startup", "s", &mut sources),
         byte_time: table.cost("byte_time", "s/B", &mut sources),
+        short: short_messages(&table, &mut sources)?,
         sources,
     }))
+}
+
+/// Short messages of a node to itself or to the host, if they have a startup of their own.
+fn short_messages(table: &Table, sources: &mut Sources) -> Result<Option<ShortMessages>, Diagnostic> {
+    match (table.has("short_up_to"), table.has("short_startup")) {
+        (false, false) => Ok(None),
+        (true, false) => Err(table.missing("short_startup", "a time, of messages of up to short_up_to bytes")),
+        (false, true) => Err(table.missing("short_up_to", "a number of bytes, of the longest with short_startup")),
+        (true, true) => Ok(Some(ShortMessages {
+            up_to: table.required_count("short_up_to", 0, "B", sources),
+            startup: table.cost("short_startup", "s", sources),
+        })),
+    }
 }
 
 /// The table that a machine with switching by flits has.
@@ -379,7 +395,7 @@ fn primitives(root: &Table) -> Result<Option<Primitives>, Diagnostic> {
 /// On a machine without messages.
 fn no_self_message() -> MemoryCopy {
     let sources = ["startup", "byte_time"].map(|key| (key.to_owned(), UNSTATED.to_owned())).into();
-    MemoryCopy { startup: 0.0, byte_time: 0.0, sources }
+    MemoryCopy { startup: 0.0, byte_time: 0.0, short: None, sources }
 }
 
 fn host(root: &Table) -> Result<Option<HostLink>, Diagnostic> {
@@ -390,6 +406,7 @@ fn host(root: &Table) -> Result<Option<HostLink>, Diagnostic> {
     Ok(Some(HostLink {
         startup: table.cost("startup", "s", &mut sources),
         byte_time: table.cost("byte_time", "s/B", &mut sources),
+        short: short_messages(&table, &mut sources)?,
         sources,
     }))
 }

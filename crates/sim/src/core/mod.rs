@@ -15,7 +15,7 @@ use slab::Slab;
 use weft_base::{Interrupt, Operation, Picos};
 use weft_comm::matching::{Envelope, MatchQueues, Pattern};
 use weft_comm::{Blocked, Buffer, Call, CollectiveKind, Tag};
-use weft_machine::{Completion, Machine, Switching};
+use weft_machine::{Completion, Machine, ShortMessages, Switching, line_time};
 use weft_network::{Network, Table};
 
 use crate::costs::{Costs, MessageCost};
@@ -89,11 +89,12 @@ struct Forwarding {
 struct Line {
     startup: f64,
     byte_time: f64,
+    short: Option<ShortMessages>,
 }
 
 impl Line {
     fn time(self, bytes: u64) -> Picos {
-        Picos::from_seconds(self.startup + self.byte_time * bytes as f64)
+        Picos::from_seconds(line_time(self.startup, self.byte_time, self.short, bytes))
     }
 }
 
@@ -181,8 +182,16 @@ impl Core {
                 && machine.degradation.is_none(),
             forwarding: Table::new(if steals { machine.nodes() } else { 0 }),
             sharers: if placement.shares_nodes() { placement.sharers() } else { Vec::new() },
-            self_copy: Line { startup: machine.self_message.startup, byte_time: machine.self_message.byte_time },
-            host: machine.host.as_ref().map(|host| Line { startup: host.startup, byte_time: host.byte_time }),
+            self_copy: Line {
+                startup: machine.self_message.startup,
+                byte_time: machine.self_message.byte_time,
+                short: machine.self_message.short,
+            },
+            host: machine.host.as_ref().map(|host| Line {
+                startup: host.startup,
+                byte_time: host.byte_time,
+                short: host.short,
+            }),
             host_free: Picos::ZERO,
             contexts: FxHashMap::default(),
             entered: 0,
