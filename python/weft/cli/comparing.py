@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from weft.cli import errors, outputs, teaching
+from weft.cli import errors, estimands, outputs, teaching
 
 if TYPE_CHECKING:
     import polars as pl
@@ -41,6 +41,7 @@ def compare(
             help="Distances, where only machines are compared. Default: those of each machine's nearest nodes."
         ),
     ] = None,
+    estimand: estimands.Chosen = None,
     fail_above: Annotated[
         float | None,
         typer.Option(
@@ -54,7 +55,8 @@ def compare(
     """Machines and files of samples side by side: seconds of each, and ratios to the first.
 
     A machine runs, in virtual time, the benchmarks that the files of samples hold; without files, echo. Where no
-    distance is told, it is that of the machine's nearest nodes. A ratio of measurements has the interval that those of
+    distance is told, it is that of the machine's nearest nodes. --estimand holds for the machine files that have both
+    estimates. A ratio of measurements has the interval that those of
     both sides make; one marked ~ cannot be told from 1.
     """
     from weft._core import UsageError
@@ -65,7 +67,7 @@ def compare(
     if fail_above is not None and not fail_above > 0:
         raise UsageError(f"--fail-above: expected a positive ratio, found {fail_above}")
     outputs.check(output, (".csv",), force=force)
-    names, samples, notes = tables(subjects, lengths, hops)
+    names, samples, notes = tables(subjects, lengths, hops, estimand)
     joined = side_by_side(*samples, labels=names)
     if output is not None:
         deliver(joined.write_csv().encode(), output)
