@@ -112,6 +112,29 @@ class Machine:
     def faults(self) -> list[str]:
         """What `with_faults` was given, in order."""
 
+    def with_estimand(self, estimand: str) -> Machine:
+        """The same with costs of messages that estimate `undisturbed` or `typical` times. Raises UsageError.
+
+        What `weft study` writes has both: what the machine takes where no other program disturbs it, and the medians
+        over all launches. Without this the costs are those of the file's own tables.
+
+        >>> text = weft.machine("ipsc860").to_toml().replace("[topology]", 'estimand = "typical"\\n[topology]', 1)
+        >>> typical = weft.Machine.parse(text, "mine.toml")
+        >>> typical.with_estimand("typical").estimand, typical.estimands
+        ('typical', ['typical'])
+        >>> typical.with_estimand("undisturbed")
+        Traceback (most recent call last):
+        weft._core.UsageError: the file of ipsc860 has no estimate of undisturbed times: ...
+        """
+
+    @property
+    def estimand(self) -> str | None:
+        """Which times its costs of messages estimate: `undisturbed` or `typical`; None where its file does not say."""
+
+    @property
+    def estimands(self) -> list[str]:
+        """Those that `with_estimand` takes, its own first; empty where its file does not say."""
+
     def plot(self, ax: Axes | None = None) -> Axes:
         """Draws the time of a message against its length for near and far nodes, on axes of matplotlib.
 

@@ -382,6 +382,14 @@ def fields_of_variants() -> dict[str, str]:
     return {re.sub(r"(?<!^)(?=[A-Z])", "-", name).lower(): sentence(comment) for comment, name in found}
 
 
+_ALTERNATIVE = """The costs of messages once more, as estimates of other times: `estimand` says of which (`undisturbed`
+or `typical`), and `[[alternative.protocols]]`, `[alternative.self_message]` and `[alternative.host]` have the keys of
+the tables without `alternative`. The file's own `estimand` then says of which times its own tables are. `weft study`
+writes such a file; `--estimand` and `weft.machine(file, estimand=...)` choose, and without them the file's own tables
+hold.
+"""
+
+
 def _section(name: str) -> str:
     base = complete(name)
     repeated = isinstance(base.get(name), list)
@@ -393,6 +401,8 @@ def _section(name: str) -> str:
         "facts": "Published facts for human readers, which no model uses: any key, each a number with its unit, as "
         '`clock_rate = { value = 40e6, unit = "Hz" }`.',
     }  # fmt: skip
+    if name == "alternative":
+        return f"{head}\n\n{_ALTERNATIVE}"
     text = words.get(name) or about(STRUCTS.get(name, ""))
     if name == "protocols":
         text += " Several tables by ascending `up_to`; the last has none and applies to all longer messages."

@@ -78,6 +78,9 @@ def build(core):
                 raise core.MachineError(f"there is no machine '{name_or_path}'; did you mean 'alpha'?")
             return Machine(name_or_path)
 
+        estimand = None
+        """Its file does not say which times its costs are."""
+
         def to_toml(self):
             return f'name = "{self.name}"\n[operations]\nfloat64_multiply = 1e-7\n'
 

@@ -38,6 +38,11 @@ pub struct Machine {
     pub year: Option<u32>,
     /// What the figures hold for: processor, operating system, message library, what was left out.
     pub description: Option<String>,
+    /// Which times the costs of its messages are estimates of, if the file says so: what the machine takes undisturbed, or
+    /// what it takes typically.
+    pub estimand: Option<Estimand>,
+    /// The costs of messages as estimates of the other times, if the file has both.
+    pub alternative: Option<Box<Alternative>>,
     pub topology: Topology,
     /// How neighbouring ranks are placed on nodes unless a user says otherwise.
     pub embedding: Embedding,
@@ -76,6 +81,28 @@ pub struct Machine {
     pub facts: BTreeMap<String, Figure>,
     /// What of it is worse than described in runs in virtual time; nothing where it comes from its file.
     pub degradation: Degradation,
+}
+
+/// Which times of a machine the costs of its messages are estimates of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Estimand {
+    /// What the machine takes where no other program disturbs it.
+    Undisturbed,
+    /// What a launch takes as often as not, disturbances included: medians over all launches.
+    Typical,
+}
+
+/// The costs of messages once more, as estimates of other times than those of the machine's own tables.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Alternative {
+    /// Which times these costs are estimates of.
+    pub estimand: Estimand,
+    /// How messages of each length are sent, by ascending `up_to`; the last has none.
+    pub protocols: Vec<Protocol>,
+    /// A message of a node to itself.
+    pub self_message: MemoryCopy,
+    /// The link to the host, if it has other costs than the machine's own.
+    pub host: Option<HostLink>,
 }
 
 /// How a message crosses several links.

@@ -23,6 +23,7 @@ mod cost;
 mod data_parallel;
 mod degradation;
 mod description;
+mod estimand;
 mod read;
 mod routers;
 mod sheet;
@@ -34,9 +35,10 @@ pub use catalogue::{Catalogue, MachineError, catalogue, find};
 pub use data_parallel::{Parallel, Primitives, Shifts};
 pub use degradation::{Degradation, DegradationError, vertex_name};
 pub use description::{
-    Access, Completion, ConcurrentFiles, Connections, FghcCosts, Figure, HostFiles, HostLink, Machine, MemoryCopy,
-    Node, Packets, Protocol, ShortMessages, Switching, line_time,
+    Access, Alternative, Completion, ConcurrentFiles, Connections, Estimand, FghcCosts, Figure, HostFiles, HostLink,
+    Machine, MemoryCopy, Node, Packets, Protocol, ShortMessages, Switching, line_time,
 };
+pub use estimand::EstimandError;
 pub use read::{Diagnostic, Faults};
 pub use routers::Routers;
 pub use sources::{Sources, UNSTATED};

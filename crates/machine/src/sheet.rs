@@ -5,7 +5,10 @@ pub(crate) mod table;
 use serde_json::{Value as Json, json};
 
 use crate::data_parallel::{Parallel, Primitives, Shifts};
-use crate::description::{ConcurrentFiles, Connections, FghcCosts, HostLink, Machine, ShortMessages};
+use crate::description::{
+    Alternative, ConcurrentFiles, Connections, Estimand, FghcCosts, HostLink, Machine, MemoryCopy, Protocol,
+    ShortMessages,
+};
 use crate::routers::Routers;
 use crate::sources::{Sources, UNSTATED};
 use crate::topology::Topology;
@@ -15,20 +18,7 @@ impl Machine {
     /// Every table of the machine but its names, in the order of a machine file.
     pub(crate) fn tables(&self) -> Vec<Table> {
         let mut tables = vec![self.topology_table(), self.switching_table()];
-        tables.extend(self.protocols.iter().map(|protocol| {
-            let sources = &protocol.sources;
-            let mut table = Table::new("protocols")
-                .count("up_to", protocol.up_to, "B", sources)
-                .number("send_overhead", protocol.send_overhead, "s", sources)
-                .number("receive_overhead", protocol.receive_overhead, "s", sources)
-                .number("send_byte_time", protocol.send_byte_time, "s/B", sources)
-                .number("receive_byte_time", protocol.receive_byte_time, "s/B", sources)
-                .number("hop_time", protocol.hop_time, "s", sources)
-                .number("byte_time", protocol.byte_time, "s/B", sources)
-                .entry("completion", Value::Word(protocol.completion.name()), "", sources);
-            table.repeated = true;
-            table
-        }));
+        tables.extend(self.protocols.iter().map(|protocol| protocol.sheet("protocols")));
         tables.extend(self.packets.as_ref().map(|packets| {
             Table::new("packets")
                 .count("bytes", Some(packets.bytes), "B", &packets.sources)
@@ -44,20 +34,8 @@ impl Machine {
                 .count("memory_bytes", node.memory_bytes, "B", &node.sources)
                 .count("memory_available", node.memory_available, "B", &node.sources),
         );
-        let copy = |name, startup, byte_time, short: Option<ShortMessages>, sources: &Sources| {
-            let table = Table::new(name).number("startup", startup, "s", sources).number(
-                "byte_time",
-                byte_time,
-                "s/B",
-                sources,
-            );
-            let Some(ShortMessages { up_to, startup }) = short else { return table };
-            table.count("short_up_to", Some(up_to), "B", sources).number("short_startup", startup, "s", sources)
-        };
-        let own = &self.self_message;
-        tables.push(copy("self_message", own.startup, own.byte_time, own.short, &own.sources));
-        let host = |host: &HostLink| copy("host", host.startup, host.byte_time, host.short, &host.sources);
-        tables.extend(self.host.as_ref().map(host));
+        tables.push(self.self_message.sheet("self_message"));
+        tables.extend(self.host.as_ref().map(|host| host.sheet("host")));
         tables.extend(self.files.as_ref().map(files_table));
         tables.extend(self.host_files.as_ref().map(|files| {
             Table::new("host_files").number("request_time", files.request_time, "s", &files.sources).number(
@@ -130,7 +108,9 @@ impl Machine {
         machine.insert("title".into(), json!(self.title));
         machine.insert("year".into(), json!(self.year));
         machine.insert("description".into(), json!(self.description));
-        for table in self.tables() {
+        machine.insert("estimand".into(), json!(self.estimand.map(Estimand::name)));
+        let alternative = self.alternative.iter().flat_map(|other| other.sheets());
+        for table in self.tables().into_iter().chain(alternative) {
             let mut object: serde_json::Map<String, Json> =
                 table.entries.iter().map(|entry| (entry.key.clone(), entry.to_json())).collect();
             if table.name == "topology" {
@@ -141,12 +121,22 @@ impl Machine {
                     );
                 }
             }
+            let (within, name) = match table.name.split_once('.') {
+                Some((outer, name)) => {
+                    let outer = machine.entry(outer).or_insert_with(|| json!({}));
+                    (outer.as_object_mut().expect("a table of tables is an object"), name)
+                }
+                None => (&mut machine, table.name),
+            };
             if table.repeated {
-                let list = machine.entry(table.name).or_insert_with(|| json!([]));
+                let list = within.entry(name).or_insert_with(|| json!([]));
                 list.as_array_mut().expect("a repeated table is a list").push(object.into());
             } else {
-                machine.insert(table.name.into(), object.into());
+                within.insert(name.into(), object.into());
             }
+        }
+        if let Some(other) = &self.alternative {
+            machine["alternative"]["estimand"] = json!(other.estimand.name());
         }
         machine.into()
     }
@@ -178,19 +168,83 @@ impl Machine {
         if let Some(description) = &self.description {
             text += &format!("description = {}\n", quoted(description));
         }
-        for table in self.tables() {
-            let stated: Vec<&Entry> = table.entries.iter().filter(|entry| entry.source != UNSTATED).collect();
-            if stated.is_empty() {
-                continue;
-            }
-            text += &if table.repeated { format!("\n[[{}]]\n", table.name) } else { format!("\n[{}]\n", table.name) };
-            let source = common_source(&stated);
-            text += &format!("source = {}\n", quoted(source));
-            for entry in stated {
-                text += &entry.to_toml(table.name, source);
-            }
+        if let Some(estimand) = self.estimand {
+            text += &format!("estimand = {}\n", quoted(estimand.name()));
+        }
+        text += &toml_of(&self.tables());
+        if let Some(other) = &self.alternative {
+            text += &format!("\n[alternative]\nestimand = {}\n", quoted(other.estimand.name()));
+            text += &toml_of(&other.sheets());
         }
         text
+    }
+}
+
+/// Tables as a machine file has them, without what a machine file left out.
+fn toml_of(tables: &[Table]) -> String {
+    let mut text = String::new();
+    for table in tables {
+        let stated: Vec<&Entry> = table.entries.iter().filter(|entry| entry.source != UNSTATED).collect();
+        if stated.is_empty() {
+            continue;
+        }
+        text += &if table.repeated { format!("\n[[{}]]\n", table.name) } else { format!("\n[{}]\n", table.name) };
+        let source = common_source(&stated);
+        text += &format!("source = {}\n", quoted(source));
+        for entry in stated {
+            text += &entry.to_toml(table.name, source);
+        }
+    }
+    text
+}
+
+impl Protocol {
+    fn sheet(&self, name: &'static str) -> Table {
+        let sources = &self.sources;
+        let table = Table::new(name)
+            .count("up_to", self.up_to, "B", sources)
+            .number("send_overhead", self.send_overhead, "s", sources)
+            .number("receive_overhead", self.receive_overhead, "s", sources)
+            .number("send_byte_time", self.send_byte_time, "s/B", sources)
+            .number("receive_byte_time", self.receive_byte_time, "s/B", sources)
+            .number("hop_time", self.hop_time, "s", sources)
+            .number("byte_time", self.byte_time, "s/B", sources)
+            .entry("completion", Value::Word(self.completion.name()), "", sources);
+        Table { repeated: true, ..table }
+    }
+}
+
+impl MemoryCopy {
+    fn sheet(&self, name: &'static str) -> Table {
+        copy_table(name, self.startup, self.byte_time, self.short, &self.sources)
+    }
+}
+
+impl HostLink {
+    fn sheet(&self, name: &'static str) -> Table {
+        copy_table(name, self.startup, self.byte_time, self.short, &self.sources)
+    }
+}
+
+fn copy_table(
+    name: &'static str,
+    startup: f64,
+    byte_time: f64,
+    short: Option<ShortMessages>,
+    sources: &Sources,
+) -> Table {
+    let table =
+        Table::new(name).number("startup", startup, "s", sources).number("byte_time", byte_time, "s/B", sources);
+    let Some(ShortMessages { up_to, startup }) = short else { return table };
+    table.count("short_up_to", Some(up_to), "B", sources).number("short_startup", startup, "s", sources)
+}
+
+impl Alternative {
+    fn sheets(&self) -> Vec<Table> {
+        let mut tables: Vec<Table> = self.protocols.iter().map(|one| one.sheet("alternative.protocols")).collect();
+        tables.push(self.self_message.sheet("alternative.self_message"));
+        tables.extend(self.host.as_ref().map(|host| host.sheet("alternative.host")));
+        tables
     }
 }
 

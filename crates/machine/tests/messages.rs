@@ -85,9 +85,9 @@ fn each_fault_names_file_line_key_and_what_was_expected() {
         (
             "title",
             "titel",
-            "2: titel: expected one of the keys name, title, year, description, topology, switching, \
+            "2: titel: expected one of the keys name, title, year, description, estimand, topology, switching, \
           protocols, packets, node, self_message, host, files, host_files, shifts, connections, fghc, primitives, \
-          parallel, routers, operations, facts; did you mean title?",
+          parallel, routers, operations, facts, alternative; did you mean title?",
         ),
         (
             "\"hypercube\"",
@@ -212,9 +212,9 @@ fn each_fault_names_file_line_key_and_what_was_expected() {
         (
             "[packets]",
             "[packet]",
-            "31: packet: expected one of the keys name, title, year, description, topology, switching, \
+            "31: packet: expected one of the keys name, title, year, description, estimand, topology, switching, \
           protocols, packets, node, self_message, host, files, host_files, shifts, connections, fghc, primitives, \
-          parallel, routers, operations, facts; did you mean packets?",
+          parallel, routers, operations, facts, alternative; did you mean packets?",
         ),
         ("bytes = 1024", "bytes = 0", "32: packets.bytes: expected a whole number of bytes of at least 1, found 0"),
         (

@@ -7,8 +7,9 @@ use proptest::test_runner::FileFailurePersistence;
 use weft_base::Operation;
 use weft_base::quoting::is_plain;
 use weft_machine::{
-    Access, Completion, ConcurrentFiles, Connections, Embedding, FghcCosts, Figure, HostFiles, HostLink, Machine,
-    MemoryCopy, Node, Packets, Protocol, Routers, Shifts, Sources, Switching, Topology, UNSTATED, catalogue, find,
+    Access, Alternative, Completion, ConcurrentFiles, Connections, Embedding, Estimand, FghcCosts, Figure, HostFiles,
+    HostLink, Machine, MemoryCopy, Node, Packets, Protocol, Routers, Shifts, Sources, Switching, Topology, UNSTATED,
+    catalogue, find,
 };
 
 /// Any text that may stand in a machine file.
@@ -304,12 +305,13 @@ fn machine() -> impl Strategy<Value = Machine> {
         prop::option::of(connections()).boxed(),
         prop::option::of(fghc()).boxed(),
     );
+    let other = (0usize..3, protocols().boxed(), copies(), prop::option::of(copies()));
     let operations = prop::sample::select(&Operation::ALL[..]);
     let operations = prop::collection::btree_map(operations, figure(Just("s".to_owned())), 0..5);
     let name = "[a-z_]{1,8}".prop_filter("not a key of its own", |name| name != "source");
     let facts = prop::collection::btree_map(prop_oneof![name, plain()], figure(text()), 0..5);
-    let parts = (names, network, messages, prop::option::of(shifts()).boxed(), any::<bool>(), operations, facts);
-    parts.prop_map(|(names, network, mut messages, shifts, is_silent, operations, mut facts)| {
+    let parts = (names, network, messages, prop::option::of(shifts()).boxed(), any::<bool>(), operations, facts, other);
+    parts.prop_map(|(names, network, mut messages, shifts, is_silent, operations, mut facts, other)| {
         facts.remove("source");
         if shifts.is_some() && is_silent {
             messages.0.clear();
@@ -323,6 +325,9 @@ fn machine() -> impl Strategy<Value = Machine> {
             title: names.1,
             year: names.2,
             description: names.3,
+            estimand: [None, Some(Estimand::Undisturbed), Some(Estimand::Typical)][other.0],
+            alternative: (other.0 == 2)
+                .then(|| Box::new(alternative(Estimand::Undisturbed, other.1, other.2, has_host.and(other.3)))),
             topology: network.0,
             embedding: network.1,
             switching: network.2,
@@ -349,6 +354,18 @@ fn machine() -> impl Strategy<Value = Machine> {
             degradation: Default::default(),
         }
     })
+}
+
+type Copying = (f64, f64, Sources);
+
+fn alternative(estimand: Estimand, protocols: Vec<Protocol>, own: Copying, host: Option<Copying>) -> Alternative {
+    let (startup, byte_time, sources) = own;
+    Alternative {
+        estimand,
+        protocols,
+        self_message: MemoryCopy { startup, byte_time, short: None, sources },
+        host: host.map(|(startup, byte_time, sources)| HostLink { startup, byte_time, short: None, sources }),
+    }
 }
 
 /// A catalogue file with a few bytes or lines changed.

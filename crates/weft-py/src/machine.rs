@@ -2,7 +2,7 @@
 
 use pyo3::prelude::*;
 use weft_base::quoting;
-use weft_machine::{Machine, Vertex};
+use weft_machine::{Estimand, Machine, Vertex};
 
 use crate::errors::{MachineError, usage};
 
@@ -58,6 +58,28 @@ impl PyMachine {
             added.map_err(|error| usage(quoting::message(&error.to_string())))?;
         }
         Ok(PyMachine(machine, [self.1.as_slice(), &faults].concat()))
+    }
+
+    /// The same machine with the costs of messages that are estimates of `undisturbed` or of `typical` times, where its
+    /// file has both. Raises UsageError.
+    fn with_estimand(&self, estimand: &str) -> PyResult<PyMachine> {
+        let known = Estimand::ALL.into_iter().find(|one| one.name() == estimand);
+        let words = Estimand::ALL.map(Estimand::name).join(" or ");
+        let wrong = || usage(format!("an estimand is {words}, found '{}'", quoting::shown(estimand)));
+        let machine = self.0.with_estimand(known.ok_or_else(wrong)?);
+        Ok(PyMachine(machine.map_err(|error| usage(quoting::message(&error.to_string())))?, self.1.clone()))
+    }
+
+    /// Which times the costs of its messages are estimates of; None if its file does not say.
+    #[getter]
+    fn estimand(&self) -> Option<&'static str> {
+        self.0.estimand.map(Estimand::name)
+    }
+
+    /// Those that `with_estimand` takes, its own first; empty where its file says of none.
+    #[getter]
+    fn estimands(&self) -> Vec<&'static str> {
+        self.0.estimands().into_iter().map(Estimand::name).collect()
     }
 
     /// The links of the route from one node to another, in order.

@@ -11,19 +11,25 @@ from weft._core import Machine, UsageError
 __all__ = ["Machine", "machine", "machines", "operation_time"]
 
 
-def machine(name: str | os.PathLike[str]) -> Machine:
+def machine(name: str | os.PathLike[str], estimand: str | None = None) -> Machine:
     """A machine of the catalogue by its name, or the one that a machine file describes.
 
     Parameters
     ----------
     name
         `ipsc860`, or the path of a `.toml` file.
+    estimand
+        Which costs of messages, where the file has two estimates of them (that of `weft study` does): `undisturbed`,
+        what they take where no other program disturbs them, or `typical`, the medians over all launches. Default: those
+        of the file's own tables, which its key `estimand` names.
 
     Raises
     ------
     weft.MachineError
         If there is no such machine (with the nearest name), or the file is not a machine description (with file, line,
         key and what was expected).
+    weft.UsageError
+        If the file has no such estimate.
 
     Examples
     --------
@@ -35,13 +41,14 @@ def machine(name: str | os.PathLike[str]) -> Machine:
     weft._core.MachineError: unknown machine "ipsc806"; did you mean ipsc860? ...
     """
     try:
-        return _core.Machine.find(os.fspath(name))
+        described = _core.Machine.find(os.fspath(name))
     except _core.MachineError:
         if os.path.isdir(name):
             raise UsageError(
                 f"{os.fspath(name)} is a folder: name a file in it; of a study those are samples.csv and here.toml"
             ) from None
         raise
+    return described if estimand is None else described.with_estimand(estimand)
 
 
 def machines() -> list[Machine]:

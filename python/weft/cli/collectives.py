@@ -12,7 +12,7 @@ from weft.cli import outputs, speaking
 if TYPE_CHECKING:
     import polars as pl
 
-    from weft._core import CollectiveSchedule
+    from weft._core import CollectiveSchedule, Machine
     from weft.conset.collectives import Collective
 
 _NEAR = 0.99
@@ -63,7 +63,7 @@ def refuse(collective: str, options: list[str]) -> None:
 
 def compile(
     collective: str,
-    on: str,
+    on: str | Machine,
     length: str | None,
     nodes: str | None,
     root: int,

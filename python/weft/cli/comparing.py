@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from weft.cli import errors, outputs, teaching
+from weft.cli import errors, estimands, outputs, teaching
 
 if TYPE_CHECKING:
     import polars as pl
@@ -39,6 +39,7 @@ def compare(
         str | None,
         typer.Option(help="Distances, if only machines are compared. Default: those of each machine's nearest nodes."),
     ] = None,
+    estimand: estimands.Chosen = None,
     fail_above: Annotated[
         float | None,
         typer.Option(help="Exit code 3 if the whole interval of a ratio is above this; 1.1 means slower by a tenth."),
@@ -50,8 +51,9 @@ def compare(
     """Machines and files of samples side by side: seconds of each, and ratios to the first.
 
     A machine runs, in virtual time, the benchmarks that the files of samples contain; without files, echo. If no
-    distance is given, it is that of the machine's nearest nodes. The interval of a ratio follows from those of both
-    measurements; a ratio marked ~ cannot be distinguished from 1.
+    distance is given, it is that of the machine's nearest nodes. --estimand applies to the machine files that have both
+    estimates. The interval of a ratio follows from those of both measurements; a ratio marked ~ cannot be distinguished
+    from 1.
     """
     from weft._core import UsageError
     from weft.files import deliver
@@ -61,7 +63,7 @@ def compare(
     if fail_above is not None and not fail_above > 0:
         raise UsageError(f"--fail-above: expected a positive ratio, found {fail_above}")
     outputs.check(output, (".csv",), force=force)
-    names, samples, notes = tables(subjects, lengths, hops)
+    names, samples, notes = tables(subjects, lengths, hops, estimand)
     joined = side_by_side(*samples, labels=names)
     if output is not None:
         deliver(joined.write_csv().encode(), output)

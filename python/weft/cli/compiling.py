@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from weft.cli import collectives, errors, outputs, speaking, teaching
+from weft.cli import collectives, errors, estimands, outputs, speaking, teaching
 
 if TYPE_CHECKING:
     import polars as pl
@@ -111,6 +111,7 @@ def compile(
             "--on", help="The machine: a name of the catalogue or a machine file; for collectives also a graph (.json)."
         ),
     ] = None,
+    estimand: estimands.Chosen = None,
     bytes: Annotated[
         str | None, typer.Option("--bytes", help="Length of a collective's whole buffer, such as 1M.")
     ] = None,
@@ -195,11 +196,22 @@ def compile(
             "--partition": partition, "--exchange": exchange, "--resume": resume or None,
         }  # fmt: skip
         collectives.refuse(pattern, [name for name, value in of_patterns.items() if value is not None])
-        collectives.compile(pattern, on, bytes, nodes, root, element, method.value, output, force, shown)
+        collectives.compile(
+            pattern,
+            estimands.subject(on, estimand),
+            bytes,
+            nodes,
+            root,
+            element,
+            method.value,
+            output,
+            force,
+            shown,
+        )
         return
     outputs.check_choice(resume, force)
     outputs.check(output, storing.SUFFIXES, force=force)
-    machine = catalogue.machine(on)
+    machine = catalogue.machine(on, estimand)
     connections = find_pattern(
         pattern, machine, words=words, seed=seed, parts=parts, partition=partition, exchange=exchange, placed=placed
     )
@@ -208,6 +220,7 @@ def compile(
     )  # fmt: skip
     request = {
         "command": "compile", "pattern": pattern, "connections": compiling.fingerprint(connections), "machine": on,
+        "estimand": estimand,
         "settings": [None if value is None else str(value) for value in settings],
     }  # fmt: skip
     with outputs.journal(output, request, resume=resume, force=force) as journal:

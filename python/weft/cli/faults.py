@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from weft.cli.estimands import Estimand, described
+
 if TYPE_CHECKING:
     from weft._core import Machine
 
@@ -21,18 +23,16 @@ Faults = Annotated[
 ]
 
 
-def degraded(on: str, faults: list[str] | None) -> Machine:
-    """A described machine with faults.
+def degraded(on: str, faults: list[str] | None, estimand: Estimand | None = None) -> Machine:
+    """A described machine with faults, and the costs of messages that were chosen.
 
     Raises
     ------
     UsageError
-        If there is no such machine, or a fault means nothing on it.
+        If there is no such machine, a fault means nothing on it, or its file has no such estimate.
     """
-    from weft.catalogue import machine
-
-    described = machine(on)
-    return described.with_faults(_listed(faults)) if faults else described
+    machine = described(on, estimand)
+    return machine.with_faults(_listed(faults)) if faults else machine
 
 
 def refuse_here(on: str, faults: list[str] | None) -> None:

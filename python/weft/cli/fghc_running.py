@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from weft.cli import outputs
+from weft.cli import estimands, outputs
 
 if TYPE_CHECKING:
     from weft.fghc import Run
@@ -42,6 +42,7 @@ def run(
     on: Annotated[
         str | None, typer.Option(help="A described machine, in virtual time: multi-psi-v1, or a machine file.")
     ] = None,
+    estimand: estimands.Chosen = None,
     reduction_time: Annotated[
         float | None, typer.Option(help="Seconds of a reduction on the described machine, instead of its file's.")
     ] = None,
@@ -87,10 +88,13 @@ def run(
     words, size = argument or [], _bytes(heap)
     outputs.check(trace, (".json",), force=force)
     outputs.check(output, (".csv", ".parquet"), force=force)
+    if on is None and estimand is not None:
+        estimands.refuse_here("here", estimand)
     if on is not None or _ranks(pes) is None:
         done = fghc.run(
             *files, goal=goal, pes=pes or 1, seed=seed, heap=size, arguments=words, interpret=interpret, capture=False,
-            on=on, reduction_time=reduction_time, step_time=step_time, enlarge=enlarge, look_every=look_every,
+            on=None if on is None else estimands.subject(on, estimand), reduction_time=reduction_time,
+            step_time=step_time, enlarge=enlarge, look_every=look_every,
             trace=trace, force=force,
         )  # fmt: skip
         for assumption in done.assumed:

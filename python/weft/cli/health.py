@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from weft.cli import faults, outputs, speaking, teaching
+from weft.cli import estimands, faults, outputs, speaking, teaching
 
 if TYPE_CHECKING:
     import polars as pl
 
     from weft._core import Machine
+    from weft.cli.estimands import Estimand
     from weft.health import Diagnosis, PairTimes
     from weft.health.running import Plan
 
@@ -69,6 +70,7 @@ def health(
         ),
     ] = None,
     fault: faults.Faults = None,
+    estimand: estimands.Chosen = None,
     lengths: Annotated[str, typer.Option("--bytes", help="Lengths of a short and a long message.")] = "8,256K",
     launches: Annotated[
         int, typer.Option(min=1, help="How often all pairs are measured, each time in other rounds.")
@@ -120,6 +122,8 @@ def health(
     outputs.check(html, (".html",), force=force)
     outputs.check(watch, (".parquet",), force=True)
     faults.refuse_here(on, fault)
+    if estimand is not None and baseline is None:
+        estimands.refuse_here(on, estimand)
     if hosts and (on != "here" or samples_file):
         raise UsageError("--hosts starts ranks here; it goes with neither --on nor --samples")
     plan = Plan(tuple(sorted(values(table()["bytes"], lengths))), launches, iterations, seconds)
@@ -129,7 +133,7 @@ def health(
     if samples_file is not None:
         times, name = _read(samples_file, each), str(samples_file)
     elif on != "here":
-        times, expected, machine, samples = _simulated(on, ranks, fault, plan, seed)
+        times, expected, machine, samples = _simulated(on, ranks, fault, estimand, plan, seed)
         name = machine.name
         _write(samples, output)
     else:
@@ -138,7 +142,7 @@ def health(
             return
         (times, lost), name = measured, "here"
     if baseline is not None:
-        expected = _normal(baseline, times, each)
+        expected = _normal(baseline, times, each, estimand if on == "here" else None)
     origin = baseline if baseline is not None else "the machine without faults"
     trial = None if machine is None or baseline is not None else trials_of(machine, times, plan, seed)
     diagnosis = diagnose(
@@ -149,14 +153,16 @@ def health(
     _deliver(diagnosis, name, html, shown)
 
 
-def _normal(baseline: str, times: PairTimes, each: Each) -> PairTimes:
+def _normal(baseline: str, times: PairTimes, each: Each, estimand: Estimand | None) -> PairTimes:
     """What is normal by samples or by a machine: files of samples end in what those end in."""
-    from weft._core import Machine
+    from weft._core import UsageError
     from weft.health.running import normal_of
 
     if baseline.endswith((".csv", ".parquet")):
+        if estimand is not None:
+            raise UsageError("--estimand chooses among the costs of a machine file, and --baseline is of samples")
         return _read(Path(baseline), each)
-    return normal_of(Machine.find(baseline), times)
+    return normal_of(estimands.described(baseline, estimand), times)
 
 
 def _read(path: Path, each: Each) -> PairTimes:
@@ -167,13 +173,13 @@ def _read(path: Path, each: Each) -> PairTimes:
 
 
 def _simulated(
-    on: str, ranks: int | None, planted: list[str] | None, plan: Plan, seed: int
+    on: str, ranks: int | None, planted: list[str] | None, estimand: Estimand | None, plan: Plan, seed: int
 ) -> tuple[PairTimes, PairTimes, Machine, pl.DataFrame]:
     """Measured with faults, expected without them, the machine, and what was measured as samples."""
     from weft.cli.progress import Bar
     from weft.health.running import samples_of, simulate
 
-    described, degraded = faults.degraded(on, None), faults.degraded(on, planted)
+    described, degraded = (faults.degraded(on, each, estimand) for each in (None, planted))
     with Bar(f"simulating {on}") as bar:
         times, _ = simulate(degraded, ranks, plan, seed=seed, progress=bar)
         expected, _ = simulate(described, ranks, plan, seed=seed) if planted else (times, 0.0)

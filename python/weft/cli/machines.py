@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from weft.cli import outputs, teaching
+from weft.cli import estimands, outputs, teaching
 
 if TYPE_CHECKING:
     import polars as pl
@@ -80,11 +80,12 @@ def _listed() -> pl.DataFrame:
 def show(
     name: Annotated[str, typer.Argument(help="A machine of the catalogue, or the path of a machine file.")],
     shown: Annotated[Format, typer.Option("--format", help="How it is shown.")] = Format.TABLE,
+    estimand: estimands.Chosen = None,
 ) -> None:
     """One machine: every figure with its source."""
     import weft
 
-    machine = weft.machine(name)
+    machine = weft.machine(name, estimand)
     if shown is Format.TOML:
         typer.echo(machine.to_toml(), nl=False)
         return

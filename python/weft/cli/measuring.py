@@ -10,11 +10,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from weft.cli import benchmark_options, errors, faults, outputs, speaking
+from weft.cli import benchmark_options, errors, estimands, faults, outputs, speaking
 
 if TYPE_CHECKING:
     import polars as pl
 
+    from weft._core import Machine
     from weft.launch.measure import Measurement
     from weft.launch.protocol import Protocol
 
@@ -68,6 +69,7 @@ def measure(
     name: Annotated[str, typer.Option(help="What the samples call this machine.")] = "here",
     trace: Annotated[Path | None, typer.Option(help="Write a timeline (Chrome trace JSON) of a simulated run.")] = None,
     fault: faults.Faults = None,
+    estimand: estimands.Chosen = None,
     seed: Annotated[int, typer.Option(min=0, help="Seed of a simulated run; the same seed gives the same result.")] = 0,
 ) -> None:
     """Measure benchmarks: on this machine over MPI, or in virtual time on a described one.
@@ -96,8 +98,11 @@ def measure(
     delivery = Delivery(output, shown, resume, force)
     is_exchange = exchanges(names, parameters)
     faults.refuse_here(on, fault)
+    estimands.refuse_here(on, estimand)
     if on != "here":
-        _simulated(names, parameters, on, fault, seed, trace, is_exchange, delivery)
+        _simulated(
+            names, parameters, faults.degraded(on, fault, estimand), bool(fault), seed, trace, is_exchange, delivery
+        )
         return
     if trace is not None:
         raise UsageError("--trace is of a simulated run; name a machine with --on")
@@ -111,8 +116,8 @@ def measure(
 def _simulated(
     names: Sequence[str],
     parameters: Mapping[str, Any],
-    on: str,
-    fault: list[str] | None,
+    machine: Machine,
+    is_degraded: bool,
     seed: int,
     trace: Path | None,
     is_exchange: bool,
@@ -125,11 +130,10 @@ def _simulated(
 
     if delivery.resume:
         raise UsageError("--resume goes on with a measurement here; a simulated run is never left half done")
-    if is_exchange and fault:
+    if is_exchange and is_degraded:
         raise UsageError("--fault: schedules are made for and carried out on the machine as it is described")
-    machine = faults.degraded(on, fault)
     notes: list[str] = []
-    with Bar(f"exchanging {parameters['pattern']}" if is_exchange else f"simulating {on}") as bar:
+    with Bar(f"exchanging {parameters['pattern']}" if is_exchange else f"simulating {machine.name}") as bar:
         if is_exchange:
 
             def done(runs: int, of: int) -> None:
@@ -138,7 +142,7 @@ def _simulated(
                 bar.rows(1)
 
             samples = simulate_exchanges(
-                on, names, parameters, seed=seed, trace=trace, force=delivery.force, progress=done
+                machine, names, parameters, seed=seed, trace=trace, force=delivery.force, progress=done
             )
         else:
             samples = simulate_parsed(

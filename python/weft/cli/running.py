@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from weft.cli import errors, outputs, speaking, teaching
+from weft.cli import errors, estimands, outputs, speaking, teaching
 
 if TYPE_CHECKING:
     from weft.hosting.run import HostedRun
@@ -67,6 +67,7 @@ def run(
             "the node of each rank: 0-3,8,8. Default: block."
         ),
     ] = None,
+    estimand: estimands.Chosen = None,
     trace: Annotated[Path | None, typer.Option(help="Write a timeline (Chrome trace JSON) of the run.")] = None,
     force: outputs.Replace = False,
 ) -> None:
@@ -83,11 +84,12 @@ def run(
 
     if not on:
         raise UsageError("--on: which machine? `weft machines` lists those there are")
+    estimands.refuse_here(on, estimand)
     try:
         outcome = run_program(
             program,
             *(arguments or ()),
-            on=on,
+            on=estimands.subject(on, estimand),
             ranks=ranks,
             compute=compute,
             isolate=isolate,

@@ -42,7 +42,7 @@ def study(
 ) -> None:
     """Measure this machine with two ranks, fit it, simulate the catalogue, and write a report.
 
-    Writes samples.csv, here.toml (undisturbed times), here-typical.toml (the medians over all launches) and
+    Writes samples.csv, here.toml (undisturbed times, and typical ones, the medians over all launches: --estimand) and
     report.html, and says in a few lines what it found. Fits are made at lengths 2^k, 5*2^k and 7*2^k and compared with
     the lengths 3*2^k, which they have not seen. `weft suite` measures the other groups as well. Every launch is kept in
     samples.csv.journal as soon as it ends; --resume goes on with it. A folder that holds a study is refused without
@@ -93,7 +93,6 @@ def _run(output: Path, *, resume: bool, force: bool, quick: bool = False, whole:
     if outcome.failure is not None:
         raise outcome.failure
     console.print(
-        f"[bold]Report: {outcome.report}[/]  (samples: {outcome.samples}, machine: {outcome.machine}, of typical "
-        f"times: {outcome.typical})",
+        f"[bold]Report: {outcome.report}[/]  (samples: {outcome.samples}, machine: {outcome.machine})",
         soft_wrap=True,
     )

@@ -152,7 +152,17 @@ def _run(
         raise UsageError("; ".join(unpriced))
     if notes is not None:
         notes += unpriced
-    return table(rows, "simulated", machine.name)
+    return table(rows, "simulated", label(machine))
+
+
+def label(machine: Machine) -> str:
+    """What samples call a machine: its name, and which times its costs of messages estimate where its file says so.
+
+    >>> import weft
+    >>> label(weft.machine("ipsc860"))
+    'ipsc860'
+    """
+    return machine.name if machine.estimand is None else f"{machine.name}-{machine.estimand}"
 
 
 def _default_ranks(machine: Machine, request: Request) -> int:

@@ -34,8 +34,15 @@ UNEXPLAINED = 0.1
 """A point further than this share from the fit is named as a place where it fails."""
 
 
+ESTIMANDS = {
+    "undisturbed": "fit of undisturbed times, below the medians",
+    "typical": "fit of typical times, the medians",
+}
+"""What a fit estimates, by the word of machine files: what the machine takes where no other program disturbs it, and
+what a launch takes as often as not, disturbances included."""
+
 MEDIANS = "fit of the medians"
-"""Of which times a fit is, where nobody chose among launches."""
+"""Of which times a fit is, where nobody said which they are."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -62,7 +69,7 @@ class Fit:
     notes
         What the samples could not determine and where the fit fails, in words.
     estimand
-        Of which times it is the fit, in words: medians over launches, unless a study says otherwise.
+        Which times it estimates, of `ESTIMANDS`; None where nobody said which the samples are.
     loggp
         Overheads, latency and gaps apart, where the samples have `fan-out` and `fan-in` of short messages; else None.
     """
@@ -75,13 +82,18 @@ class Fit:
     held_out: pl.DataFrame
     lines: dict[str, Curve]
     notes: tuple[str, ...]
-    estimand: str = MEDIANS
+    estimand: str | None = None
     loggp: LogGP | None = None
 
     @property
     def echo(self) -> Curve:
         """The curve of messages between two nodes."""
         return self.curves["echo"]
+
+    @property
+    def estimand_words(self) -> str:
+        """Which times it estimates, in words."""
+        return MEDIANS if self.estimand is None else ESTIMANDS[self.estimand]
 
     @property
     def startup(self) -> Estimate:
@@ -147,11 +159,11 @@ class Fit:
     def __repr__(self) -> str:
         return showing.fit_line(self)
 
-    def to_machine(self, name: str, origin: str, date: str | None = None) -> str:
+    def to_machine(self, name: str, origin: str, date: str | None = None, *, alternative: Fit | None = None) -> str:
         """The fit as the text of a machine file. See `weft.model.machine_file.machine_text`."""
         from weft.model.machine_file import machine_text
 
-        return machine_text(self, name, origin, date)
+        return machine_text(self, name, origin, date, alternative=alternative)
 
 
 _FIGURE_NAMES = [

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 _ASSUMED = "assumed: an echo does not show it"
 
 
-def machine_text(fit: Fit, name: str, origin: str, date: str | None = None) -> str:
+def machine_text(fit: Fit, name: str, origin: str, date: str | None = None, *, alternative: Fit | None = None) -> str:
     """A machine file with the figures of a fit.
 
     What was not measured is assumed, and its source says so. Where the samples do not tell the overheads apart
@@ -36,6 +36,9 @@ def machine_text(fit: Fit, name: str, origin: str, date: str | None = None) -> s
         The file of samples, for the sources.
     date
         When it was fitted, as 2026-01-31; default: today.
+    alternative
+        A fit of the same messages that estimates other times: the machine file has its costs too, and whoever reads it
+        chooses.
 
     Returns
     -------
@@ -45,7 +48,7 @@ def machine_text(fit: Fit, name: str, origin: str, date: str | None = None) -> s
     Raises
     ------
     FitError
-        If the name is not one.
+        If the name is not one, or the two fits do not say that they estimate different times.
 
     Examples
     --------
@@ -58,6 +61,7 @@ def machine_text(fit: Fit, name: str, origin: str, date: str | None = None) -> s
         raise FitError(
             f"a machine's name has letters, digits, '-', '_' and '.' and no .toml at its end, found {name!r}"
         )
+    _refuse_alike(fit, alternative)
     date = date or datetime.date.today().isoformat()
     source = f"fitted from {origin} on {date}"
     curve = fit.echo
@@ -66,17 +70,39 @@ def machine_text(fit: Fit, name: str, origin: str, date: str | None = None) -> s
         f"title = {_text(f'{fit.machine} ({fit.source})')}",
         f"year = {int(date[:4])}",
         f"description = {_text(_description(fit))}",
+        *([] if fit.estimand is None else [f"estimand = {_text(fit.estimand)}"]),
         "",
         *_topology(fit),
         "",
         *_switching(curve, source),
     ]
-    for piece in curve.pieces:
-        lines += ["", *_protocol(piece, source, fit.loggp)]
-    lines += ["", *_own(fit, source)]
-    if "echo-host" in fit.lines:
-        lines += ["", *_copy("host", fit.lines["echo-host"], source)]
+    lines += _costs_of_messages(fit, source)
+    if alternative is not None:
+        lines += ["", "[alternative]", f"estimand = {_text(alternative.estimand or '')}"]
+        lines += _costs_of_messages(alternative, source, "alternative.")
     return "\n".join(lines) + "\n"
+
+
+def _refuse_alike(fit: Fit, alternative: Fit | None) -> None:
+    if alternative is not None and (
+        None in (fit.estimand, alternative.estimand) or fit.estimand == alternative.estimand
+    ):
+        raise FitError(
+            f"the two fits of a machine file estimate different times and say so, found {fit.estimand!r} and "
+            f"{alternative.estimand!r}"
+        )
+
+
+def _costs_of_messages(fit: Fit, source: str, within: str = "") -> list[str]:
+    """The tables that an estimand has: protocols, self-messages, and the host where it was measured."""
+    source = source if fit.estimand is None else f"{source}: {fit.estimand} times"
+    lines: list[str] = []
+    for piece in fit.echo.pieces:
+        lines += ["", f"[[{within}protocols]]", *_protocol(piece, source, fit.loggp)]
+    lines += ["", f"[{within}self_message]", *_own(fit, source)]
+    if "echo-host" in fit.lines:
+        lines += ["", f"[{within}host]", *_copy(fit.lines["echo-host"], source)]
+    return lines
 
 
 def _description(fit: Fit) -> str:
@@ -127,7 +153,7 @@ def _overheads(piece: Piece, known: LogGP | None, source: str) -> tuple[tuple[fl
 def _protocol(piece: Piece, source: str, known: LogGP | None) -> list[str]:
     (send, receive), halved, hop, of_hop = _overheads(piece, known, source)
     link = piece.hop_byte_time.value if piece.hop_byte_time is not None else 0.0
-    lines = ["[[protocols]]", f"source = {_text(source)}"]
+    lines = [f"source = {_text(source)}"]
     if piece.up_to is not None:
         changes = "" if piece.change is None else f"; somewhere from {piece.change[0]} to {piece.change[1] - 1} bytes"
         lines.append(_figure("up_to", str(piece.up_to), source + changes, source))
@@ -148,17 +174,17 @@ def _protocol(piece: Piece, source: str, known: LogGP | None) -> list[str]:
 def _own(fit: Fit, source: str) -> list[str]:
     """Self-messages, which every machine file has."""
     if "echo-self" in fit.lines:
-        return _copy("self_message", fit.lines["echo-self"], source)
+        return _copy(fit.lines["echo-self"], source)
     assumed = "assumed to cost as much as between nodes: no samples of echo-self"
     startup, byte_time = fit.startup.value, fit.byte_time.value
-    return ["[self_message]", f"source = {_text(assumed)}", *_costs(startup, byte_time)]
+    return [f"source = {_text(assumed)}", *_costs(startup, byte_time)]
 
 
-def _copy(key: str, line: Curve, source: str) -> list[str]:
+def _copy(line: Curve, source: str) -> list[str]:
     (piece,) = line.pieces
     if line.freedom:
         source += f"; one line through all lengths, standard deviation {line.deviation:.1%}"
-    return [f"[{key}]", f"source = {_text(source)}", *_costs(piece.startup.value, piece.byte_time.value)]
+    return [f"source = {_text(source)}", *_costs(piece.startup.value, piece.byte_time.value)]
 
 
 def _costs(startup: float, byte_time: float) -> list[str]:

@@ -35,7 +35,7 @@ def fit_html(fit: Fit) -> str:
         for name, curve in fit.curves.items() for piece in curve.pieces
     ]  # fmt: skip
     notes = "".join(f"<li>{drawing.escaped(note)}</li>" for note in fit.notes)
-    title = f"fit of {fit.machine}, {fit.source}: {fit.estimand}"
+    title = f"fit of {fit.machine}, {fit.source}: {fit.estimand_words}"
     return drawing.table(title, heads, rows) + (f"<ul>{notes}</ul>" if notes else "")
 
 

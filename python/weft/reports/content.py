@@ -45,6 +45,8 @@ class Subject:
         Median and interval of every point.
     fit
         What its echo says of the cost of a message; None if it does not say enough.
+    others
+        Fits of the same samples that estimate other times.
     multiply
         Seconds of one 8-byte floating-point multiplication, if known.
     rest
@@ -60,6 +62,7 @@ class Subject:
     fit: model.Fit | None
     multiply: float | None
     rest: bool = False
+    others: tuple[model.Fit, ...] = ()
 
     @property
     def group(self) -> str:
@@ -87,9 +90,31 @@ class Subject:
         echo = self.points("echo").with_columns(pl.col("hops").fill_null(1)).filter(pl.col("bytes") > 0)
         return echo.filter(pl.col("hops") == pl.col("hops").min())
 
-    def transfer(self, length: int = 8) -> float | None:
-        """Seconds of one message of that length, if there is a sample."""
-        seconds = self.echo().filter(pl.col("bytes") == length)["seconds"]
+    @property
+    def fits(self) -> list[model.Fit]:
+        """All fits of its samples."""
+        return [] if self.fit is None else [self.fit, *self.others]
+
+    @property
+    def estimates(self) -> list[model.Fit | None]:
+        """What a table has a row for: its fits, or itself without one."""
+        return [*self.fits] or [None]
+
+    def named(self, fit: model.Fit | None) -> str:
+        """The label, with what a fit of it estimates where several fits are told apart by that."""
+        return self.label if fit is None or fit.estimand is None else f"{self.label}, {fit.estimand}"
+
+    def transfer(self, length: int = 8, fit: model.Fit | None = None) -> float | None:
+        """Seconds of one message of that length, if there is a sample.
+
+        That is the median over launches, and of a fit of undisturbed times what the fit takes for the time of that
+        length: next to its startup nothing else has a meaning.
+        """
+        points = self.echo()
+        if fit is not None and fit.estimand == "undisturbed":
+            seen = [table.select("benchmark", "hops", "bytes", "seconds") for table in (fit.residuals, fit.held_out)]
+            points = pl.concat(seen).filter(pl.col("benchmark") == "echo").sort("hops")
+        seconds = points.filter(pl.col("bytes") == length)["seconds"]
         return float(seconds[0]) if len(seconds) else None
 
 
@@ -126,11 +151,14 @@ def collect(
     machines
         Descriptions of machines in it: full names and node operation times.
     fits
-        Fits that were made elsewhere, with part of the samples for example.
+        Fits that were made elsewhere, with part of the samples for example. Of several of one machine, which estimate
+        different times, the first is drawn, and all stand in the tables.
     """
     table = samples.validate(table)
     described = {machine.name: machine for machine in machines}
-    fit_of = {(fit.machine, fit.source): fit for fit in fits}
+    fits_of: dict[tuple[str, str], list[model.Fit]] = {}
+    for one in fits:
+        fits_of.setdefault((one.machine, one.source), []).append(one)
     groups = table.select("machine", "source").unique(maintain_order=True).rows()
     coloured = _coloured(table, groups)
     groups = sorted(groups, key=lambda group: (_ORDER[group[1]], group[0] not in coloured, groups.index(group)))
@@ -138,7 +166,8 @@ def collect(
     notes: list[str] = []
     for machine, source in groups:
         part = table.filter((pl.col("machine") == machine) & (pl.col("source") == source))
-        fit = fit_of.get((machine, source))
+        own = fits_of.get((machine, source), [])
+        fit = own[0] if own else None
         if fit is None:
             fit, note = _fitted(part, machine, source)
             notes += note
@@ -146,7 +175,7 @@ def collect(
             Subject(
                 machine, source, _label(machine, source, described), _series(machine, source, groups), part,
                 samples.summarise(part), fit, _multiply(part, described.get(machine)),
-                source != "measured" and machine not in coloured,
+                source != "measured" and machine not in coloured, tuple(own[1:]),
             )
         )  # fmt: skip
     return Content(subjects, table, notes)

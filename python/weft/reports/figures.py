@@ -9,7 +9,7 @@ from typing import Any
 import polars as pl
 
 from weft import units
-from weft.model.fitting import MEDIANS
+from weft.model import Fit
 from weft.reports.content import Content, Subject
 
 Figure = dict[str, Any]
@@ -137,10 +137,9 @@ def _elements(shape: str) -> tuple[int, int]:
 def residuals(content: Content) -> Figure:
     """How far fits are from samples, by length; lengths that the fit has not seen are hollow."""
     traces: list[Trace] = []
-    for subject in content.subjects:
-        if subject.fit is None or (content.own and not subject.own):
-            continue
-        errors = fit_errors(subject)
+    drawn_subjects = content.own or content.subjects
+    for subject, number, fit in [(one, k, fit) for one in drawn_subjects for k, fit in enumerate(one.fits)]:
+        errors = fit_errors(fit)
         for held_out in (False, True):
             part = errors.filter(pl.col("held_out") == held_out)
             if part.is_empty():
@@ -150,12 +149,12 @@ def residuals(content: Content) -> Figure:
                 {
                     "type": "scatter",
                     "mode": "markers",
-                    "name": f"{subject.label}{', held out of the fit' if held_out else ''}",
+                    "name": f"{subject.named(fit)}{', held out of the fit' if held_out else ''}",
                     "x": part["bytes"].to_list(),
                     "y": part["error"].to_list(),
                     "customdata": shown,
                     "hovertemplate": "%{fullData.name}<br>%{customdata}<extra></extra>",
-                    "marker": {"size": 8, "symbol": _symbol(subject.series)},
+                    "marker": {"size": 8, "symbol": _symbol(subject.series + number)},
                     "meta": subject.look(hollow=held_out),
                 }
             )
@@ -163,7 +162,7 @@ def residuals(content: Content) -> Figure:
     return figure_of(traces, _lengths(content), axis)
 
 
-def fit_errors(subject: Subject) -> pl.DataFrame:
+def fit_errors(fit: Fit) -> pl.DataFrame:
     """Relative errors of a fit at every length of echo, over the fewest links, against what it is a fit of.
 
     Returns
@@ -171,11 +170,10 @@ def fit_errors(subject: Subject) -> pl.DataFrame:
     polars.DataFrame
         `bytes`, `seconds`, `fitted`, `error` (fitted against sample) and `held_out` (the fit has not seen that length).
     """
-    assert subject.fit is not None
     columns = ["benchmark", "hops", "bytes", "seconds", "fitted", "error"]
     parts = [
         table.select(columns).with_columns(held_out=pl.lit(value))
-        for table, value in ((subject.fit.residuals, False), (subject.fit.held_out, True))
+        for table, value in ((fit.residuals, False), (fit.held_out, True))
     ]
     echo = pl.concat(parts).filter((pl.col("benchmark") == "echo") & (pl.col("bytes") > 0))
     return echo.filter(pl.col("hops") == pl.col("hops").min()).sort("bytes").drop("benchmark", "hops")
@@ -334,7 +332,7 @@ def _fit_lines(subject: Subject, value: Callable[[float, float], float], hops: i
         {
             "type": "scatter",
             "mode": "lines",
-            "name": f"{subject.label}, fit",
+            "name": f"{subject.named(subject.fit)}, fit",
             "legendgroup": subject.label,
             "showlegend": False,
             "x": x,
@@ -348,9 +346,9 @@ def _fit_lines(subject: Subject, value: Callable[[float, float], float], hops: i
 
 def _fitted_points(subject: Subject) -> list[Trace]:
     """The times that a fit was made from, where those are not the medians that are drawn."""
-    if subject.fit is None or not subject.own or subject.fit.estimand == MEDIANS:
+    if subject.fit is None or not subject.own or subject.fit.estimand is None:
         return []
-    points = fit_errors(subject).filter(~pl.col("held_out"))
+    points = fit_errors(subject.fit).filter(~pl.col("held_out"))
     trace = drawn(subject, points["bytes"].to_list(), points["seconds"].to_list(), units.seconds)
     name = f"{subject.label}, points of the fit"
     trace |= {"name": name, "legendgroup": name, "mode": "markers", "marker": {"size": 5, "symbol": "x"}}

@@ -314,27 +314,28 @@ def _fits(content: Content) -> Section:
         "are lengths that the fit has not seen.",
     )
     section.figure(
-        figures.residuals(content), "Errors of the fit against the length", "Above zero the fit is too slow."
+        figures.residuals(content),
+        "Errors of the fit against the length",
+        "Above zero the fit is too slow. Each fit is compared with what it estimates.",
     )
     for subject in content.own or content.subjects:
-        if (table := tables.pieces(subject)) is not None:
-            section.tables.append(table)
-            section.notes += _fit_notes(subject)
+        for fit in subject.fits:
+            section.tables.append(tables.pieces(subject, fit))
+            section.notes += _fit_notes(subject, fit)
     section.notes += content.notes
     return section
 
 
-def _fit_notes(subject: Subject) -> list[str]:
-    assert subject.fit is not None
-    notes = list(subject.fit.notes)
-    errors = figures.fit_errors(subject)
+def _fit_notes(subject: Subject, fit: model.Fit) -> list[str]:
+    notes = [note if fit.estimand is None else f"{subject.named(fit)}: {note}" for note in fit.notes]
+    errors = figures.fit_errors(fit)
     for held_out, words in ((False, "lengths it was made from"), (True, "lengths it has not seen")):
         sizes = errors.filter(pl.col("held_out") == held_out)["error"].abs()
         if len(sizes):
             median, worst = float(str(sizes.median())), float(str(sizes.max()))
             notes.insert(
                 0,
-                f"{subject.label}, {subject.fit.estimand}, {words}: median error {units.share(median)}, "
+                f"{subject.label}, {fit.estimand_words}, {words}: median error {units.share(median)}, "
                 f"worst {units.share(worst)}.",
             )
     return notes
@@ -393,14 +394,23 @@ def _key(content: Content) -> list[dict[str, str]]:
         fit = subject.fit
         best = 1.0 / fit.byte_time.value if fit.byte_time.value else None
         pieces = len(fit.echo.pieces)
-        key_figures.append(_figure("Startup", units.seconds(fit.startup.value), f"short messages, {fit.estimand}"))
+        of_fit = "" if fit.estimand is None else f", {fit.estimand} times"
         key_figures.append(
-            _figure("Rate of long messages", units.rate(best), f"fit in {pieces} piece{'s' if pieces > 1 else ''}")
+            _figure("Startup", units.seconds(fit.startup.value), f"short messages, {fit.estimand_words}")
         )
-        key_figures.append(_figure("Half the rate at", tables.half_words(fit.half_bandwidth), "message length"))
+        key_figures.append(
+            _figure(
+                "Rate of long messages", units.rate(best), f"fit in {pieces} piece{'s' if pieces > 1 else ''}{of_fit}"
+            )
+        )
+        key_figures.append(
+            _figure("Half the rate at", tables.half_words(fit.half_bandwidth), f"message length{of_fit}")
+        )
     transfer = subject.transfer()
     if transfer and subject.multiply:
-        key_figures.append(_figure("Transfer ÷ multiply", units.digits(transfer / subject.multiply), "8 bytes each"))
+        of_medians = "" if subject.fit is None or subject.fit.estimand is None else ", median over launches"
+        ratio = units.digits(transfer / subject.multiply)
+        key_figures.append(_figure("Transfer ÷ multiply", ratio, f"8 bytes each{of_medians}"))
     return key_figures
 
 

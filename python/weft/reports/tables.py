@@ -7,7 +7,7 @@ from typing import Any
 import polars as pl
 
 from weft import samples, units
-from weft.model import grain
+from weft.model import Fit, grain
 from weft.pages.document import Cell, Column, Row, Table
 from weft.reports.content import Content, Subject
 from weft.samples import PARAMETERS, coverage_words
@@ -20,14 +20,15 @@ def machines(content: Content) -> Table:
         "8-byte multiply", "transfer ÷ multiply",
     )  # fmt: skip
     columns = [Column("machine", text=True, wrap=True), *(Column(name) for name in names)]
-    rows = [_machine(subject) for subject in content.subjects if not subject.points("echo").is_empty()]
+    subjects = [subject for subject in content.subjects if not subject.points("echo").is_empty()]
+    rows = [_machine(subject, fit) for subject in subjects for fit in subject.estimates]
     return Table(columns, rows)
 
 
-def _machine(subject: Subject) -> Row:
-    fit, transfer, multiply = subject.fit, subject.transfer(), subject.multiply
+def _machine(subject: Subject, fit: Fit | None) -> Row:
+    transfer, multiply = subject.transfer(fit=fit), subject.multiply
     ratio = transfer / multiply if transfer and multiply else None
-    cells = [Cell(subject.label)]
+    cells = [Cell(subject.named(fit))]
     if fit is None:
         cells += [Cell("–")] * 5
     else:
@@ -73,14 +74,14 @@ def _counted(value: float | None) -> Cell:
 def grains(content: Content) -> Table | None:
     """Multiplications for each message at which communication takes 50%, 20% and 5% of the time."""
     rows = []
-    for subject in content.subjects:
+    for subject, fit in [(one, fit) for one in content.subjects for fit in one.estimates]:
         multiply = subject.multiply
         for length in grain.LENGTHS:
-            transfer = subject.transfer(length)
+            transfer = subject.transfer(length, fit)
             if transfer is None or not multiply:
                 continue
             counts = [_counted(grain.grain(transfer, multiply, share)) for share in grain.SHARES]
-            cells = [Cell(subject.label), Cell(units.length(length), value=length), *counts]
+            cells = [Cell(subject.named(fit)), Cell(units.length(length), value=length), *counts]
             rows.append(Row(cells, subject.own))
     if not rows:
         return None
@@ -124,10 +125,8 @@ def _half(width: float) -> str:
     return f"±{width:.0%}" if 0.005 <= width < 10.0 else ""
 
 
-def pieces(subject: Subject) -> Table | None:
+def pieces(subject: Subject, fit: Fit) -> Table:
     """The pieces of a fit, with intervals."""
-    if subject.fit is None:
-        return None
     names = ("lengths", "startup", "byte time", "rate", "half the rate at")
     rows = [
         Row(
@@ -140,10 +139,12 @@ def pieces(subject: Subject) -> Table | None:
                 Cell(half_words(row["half_bandwidth"]), value=row["half_bandwidth"]),
             ]
         )
-        for row in subject.fit.table().iter_rows(named=True)
+        for row in fit.table().iter_rows(named=True)
     ]
     return Table(
-        [Column("benchmark", text=True), *(Column(name) for name in names)], rows, title=f"Fit of {subject.label}"
+        [Column("benchmark", text=True), *(Column(name) for name in names)],
+        rows,
+        title=f"{subject.label}: {fit.estimand_words}",
     )
 
 

@@ -104,13 +104,6 @@ buffers outgrow a first-level cache little by little, so that a tenth would draw
 KNOWN = 6
 """The fewest undisturbed launches that tell what is fitted."""
 
-UNDISTURBED, TYPICAL = "fit of undisturbed times, below the medians", "fit of typical times, the medians"
-"""What the study estimates: what the machine takes where no other program disturbs it, and what a launch takes here as
-often as not, disturbances included."""
-
-TYPICAL_NAME = f"{HERE}-typical"
-"""What the machine of typical times is called."""
-
 _SHORT_ECHO = Protocol(launches=12, half_width=0.02, budget=14.0, limit=20.0)
 
 FULL = Extent(
@@ -131,9 +124,8 @@ class Findings:
     ----------
     lines
         The findings in words.
-    report, samples, machine, typical
-        The files, two of them machines, of undisturbed times and of typical ones; None for those that were not written
-        because someone interrupted.
+    report, samples, machine
+        The files; None for those that were not written because someone interrupted.
     interrupted
         Whether someone did.
     failure
@@ -144,7 +136,6 @@ class Findings:
     report: Path | None = None
     samples: Path | None = None
     machine: Path | None = None
-    typical: Path | None = None
     interrupted: bool = False
     failure: NotWrittenError | None = None
 
@@ -199,7 +190,7 @@ def _fewest(benchmark: Benchmark) -> int:
     return max(4, benchmark.min_ranks) if "probe" in benchmark.takes else benchmark.min_ranks
 
 
-FILES = ("samples.csv", "here.toml", f"{TYPICAL_NAME}.toml", "report.html")
+FILES = ("samples.csv", "here.toml", "report.html")
 """What a study writes."""
 
 SPACE = 16 << 20
@@ -224,9 +215,8 @@ def study(
     Parameters
     ----------
     folder
-        Where `samples.csv`, `here.toml` (undisturbed times), `here-typical.toml` (medians over all launches) and
-        `report.html` are written; made if it does not exist. Every launch is kept
-        in `samples.csv.journal` there as soon as it ends.
+        Where `samples.csv`, `here.toml` (undisturbed times, and typical ones as its alternative) and `report.html` are
+        written; made if it does not exist. Every launch is kept in `samples.csv.journal` there as soon as it ends.
     quick
         Whether to be done within a minute.
     resume
@@ -357,26 +347,24 @@ def _concluded(
 ) -> Findings:
     """Fit, simulate, write; the whole suite is drawn over what was published."""
     fitted, typical = fit(measured.table), fit_typical(measured.table)
-    typical_text = typical.to_machine(TYPICAL_NAME, f"the medians over all launches in {path.name}")
-    text = fitted.to_machine(HERE, f"the undisturbed launches in {path.name}")
+    text = fitted.to_machine(HERE, path.name, alternative=typical)
     described = _core.Machine.parse(text, str(folder / "here.toml"))
     progress.title("simulating")
     machines = weft.machines()
     # A study that goes on finds its own multiplications among what was measured; they are for one ratio alone.
     asked = measured.table if whole else measured.table.filter(~pl.col("benchmark").is_in(PRICED))
-    simulated = simulated_tables([*machines, described], asked, progress)
+    simulated = simulated_tables([*machines, described, described.with_estimand("typical")], asked, progress)
     printed = [dunigan1991.data_rates(), dunigan1991.operations("arithmetic")] if whole else []
     everything = pl.concat([measured.table, *multiplied, *simulated, *printed], how="diagonal_relaxed")
     failure = None
     try:
         deliver(samples.content(everything, path), path)
         deliver(text.encode(), folder / "here.toml")
-        deliver(typical_text.encode(), folder / f"{TYPICAL_NAME}.toml")
         report(
             everything,
             folder / "report.html",
             machines=machines,
-            fits=[fitted],
+            fits=[fitted, typical],
             title="What messages cost here",
             origin=path.name,
             force=True,
@@ -388,7 +376,6 @@ def _concluded(
         folder / "report.html",
         path,
         folder / "here.toml",
-        folder / f"{TYPICAL_NAME}.toml",
         failure=failure,
     )
 
@@ -454,16 +441,16 @@ def fit(measured: pl.DataFrame) -> model.Fit:
         f"made from times between lower decile and median of {source}: they are below the medians over all launches",
         "its intervals have which launches were chosen: they were chosen again, with a fifth of all left out each time",
         f"against typical times, the medians over all launches: {held_out_words(typical_errors(fitted, measured))} at "
-        f"lengths it has not seen; {TYPICAL_NAME}.toml is fitted to those",
+        f"lengths it has not seen; the typical estimand of the machine file is fitted to those",
     )
-    return replace(fitted, notes=(*notes, *fitted.notes), estimand=UNDISTURBED)
+    return replace(fitted, notes=(*notes, *fitted.notes), estimand="undisturbed")
 
 
 def fit_typical(measured: pl.DataFrame) -> model.Fit:
     """The fit of the medians over all launches, compared with the lengths held out of it."""
     fitted = model.fit(measured, HERE, "measured", tolerance=TOLERANCE, held_out=lengths()[1])
-    note = f"made from the medians over all launches, disturbed ones too; {HERE}.toml has what nothing disturbed"
-    return replace(fitted, notes=(note, *fitted.notes), estimand=TYPICAL)
+    note = "made from the medians over all launches, disturbed ones too: the undisturbed estimand is below them"
+    return replace(fitted, notes=(note, *fitted.notes), estimand="typical")
 
 
 def typical_errors(fitted: model.Fit, measured: pl.DataFrame) -> pl.Series:
@@ -503,8 +490,8 @@ def _lines(
         f"startup {units.seconds(fitted.startup.value)}, "
         f"byte time {units.seconds(fitted.byte_time.value)}, half the rate at {half_words(fitted.half_bandwidth)}.",
         f"Lengths the fit has not seen: {held_out_words(own)} against the undisturbed launches it is of, "
-        f"{held_out_words(typical_errors(fitted, measured.table))} against typical times; {TYPICAL_NAME}.toml, the fit "
-        f"of typical times (startup {units.seconds(typical.startup.value)}): {held_out_words(of_medians)}.",
+        f"{held_out_words(typical_errors(fitted, measured.table))} against typical times; the fit of "
+        f"typical times (startup {units.seconds(typical.startup.value)}): {held_out_words(of_medians)}.",
         _against(machines, everything, seconds[SHORTEST]),
         f"Protocol: {measured.table['repetition'].n_unique()} launches in {measured.spent:.0f} s; {convergence}; "
         f"{agreement(measured.table, fitted)}.",

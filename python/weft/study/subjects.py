@@ -12,6 +12,7 @@ from weft import samples
 from weft._core import Machine, RunError, UsageError
 from weft.catalogue import machine as find_machine
 from weft.launch.request import benchmarks
+from weft.launch.simulate import label as label_of
 from weft.launch.simulate import simulate
 
 _SUFFIXES = (".csv", ".parquet")
@@ -19,7 +20,7 @@ LENGTHS = "8:8192"
 
 
 def tables(
-    subjects: Sequence[str], lengths: str | None = None, hops: str | None = None
+    subjects: Sequence[str], lengths: str | None = None, hops: str | None = None, estimand: str | None = None
 ) -> tuple[list[str], list[pl.DataFrame], list[str]]:
     """A table of samples for each subject.
 
@@ -30,6 +31,9 @@ def tables(
     lengths, hops
         Of the echo that machines run if there are no files of samples. Without hops it is between nearest nodes, and
         the tables do not tell how far those are apart, which may differ from machine to machine.
+
+    estimand
+        Of the costs of messages of the machine files that say of which times theirs are.
 
     Returns
     -------
@@ -43,6 +47,9 @@ def tables(
     """
     sources = [(subject, samples.read(subject) if Path(subject).suffix in _SUFFIXES else None) for subject in subjects]
     files = [table for _, table in sources if table is not None]
+    described_by = [find_machine(subject) for subject, table in sources if table is None] if estimand else []
+    if estimand and not any(machine.estimands for machine in described_by):
+        raise UsageError("--estimand: none of these is a machine file that says of which times its costs are")
     if len(subjects) < 2 and not any(table.n_unique(["source", "machine"]) > 1 for table in files):
         raise UsageError("a comparison needs two subjects or more: machines, machine files or files of samples")
     if files and (lengths or hops):
@@ -52,16 +59,20 @@ def tables(
     labels, compared, notes = [], [], []
     for subject, table in sources:
         if table is None:
-            described = find_machine(subject)
+            described = _with_estimand(find_machine(subject), estimand)
             simulated, missing = _run(described, files, lengths or LENGTHS, hops)
             notes += missing
-            parts = [(described.name, simulated)]
+            parts = [(label_of(described), simulated)]
         else:
             parts = _parts(subject, table, alone=len(subjects) == 1)
         for label, part in parts:
             labels.append(label)
             compared.append(part)
     return _different(labels), compared, notes
+
+
+def _with_estimand(machine: Machine, estimand: str | None) -> Machine:
+    return machine if estimand is None or not machine.estimands else machine.with_estimand(estimand)
 
 
 def _parts(subject: str, table: pl.DataFrame, alone: bool) -> list[tuple[str, pl.DataFrame]]:

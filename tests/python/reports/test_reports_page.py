@@ -127,7 +127,7 @@ def test_lengths_held_out_of_a_fit_are_told_apart():
     table = made()
     fit = model.fit(table.filter(pl.col("machine") == "here"), held_out=[512])
     content = collect(table, fits=[fit])
-    errors = figures.fit_errors(content.own[0])
+    errors = figures.fit_errors(content.own[0].fit)
     assert errors.filter("held_out")["bytes"].to_list() == [512]
     assert errors["error"].abs().max() < 0.01
 

@@ -1,6 +1,7 @@
 """What of a measurement counts as the machine's own."""
 
 import itertools
+import pickle
 
 import numpy as np
 import polars as pl
@@ -8,13 +9,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import weft
+from weft import units
+from weft.model import FitError
+from weft.reports import tables
+from weft.reports.content import collect
+from weft.reports.page import _key, sections
 from weft.study.here import (
     KNOWN,
     LONGEST,
     MAX_SELF,
     SHORTEST,
-    TYPICAL,
-    UNDISTURBED,
     agreement,
     fit,
     fit_typical,
@@ -244,4 +249,48 @@ def test_both_estimands_are_fitted_and_each_error_says_against_which():
     errors = held_out_words(typical_errors(undisturbed_fit, table))
     words = f"against typical times, the medians over all launches: {errors}"
     assert any(note.startswith(words) for note in undisturbed_fit.notes)
-    assert (undisturbed_fit.estimand, typical.estimand) == (UNDISTURBED, TYPICAL)
+    assert (undisturbed_fit.estimand, typical.estimand) == ("undisturbed", "typical")
+    assert_the_machine_file_has_both(undisturbed_fit, typical)
+    assert_no_number_contradicts_another(table, undisturbed_fit, typical)
+
+
+def assert_the_machine_file_has_both(undisturbed_fit, typical):
+    text = undisturbed_fit.to_machine("here", "samples.csv", alternative=typical)
+    machine = weft.Machine.parse(text, "here.toml")
+    assert machine.estimands == ["undisturbed", "typical"]
+    for described, fitted in ((machine, undisturbed_fit), (machine.with_estimand("typical"), typical)):
+        simulated = weft.simulate(described, "echo", bytes="8,64K")
+        seconds = dict(simulated.select("bytes", "seconds").iter_rows())
+        assert seconds == pytest.approx({n: fitted.echo.seconds(n) for n in (8, 65536)}, rel=1e-3)
+        assert simulated["machine"].unique().to_list() == [f"here-{fitted.estimand}"]
+    assert pickle.loads(pickle.dumps(machine.with_estimand("typical"))).estimand == "typical"
+    with pytest.raises(FitError, match="estimate different times and say so, found 'typical' and 'typical'"):
+        typical.to_machine("here", "samples.csv", alternative=typical)
+
+
+def assert_no_number_contradicts_another(table, undisturbed_fit, typical):
+    """Every figure of the page that is of one estimand is what that estimand was made of, by more than its noise."""
+    content = collect(table, fits=[undisturbed_fit, typical])
+    (subject,) = content.subjects
+    shown = {row.cells[0].text: [cell.value for cell in row.cells] for row in tables.machines(content).rows}
+    names = [column.name for column in tables.machines(content).columns]
+    startup, transfer = names.index("startup"), names.index("8-byte transfer")
+    assert list(shown) == ["here, measured, undisturbed", "here, measured, typical"]
+    for row in shown.values():
+        # The message of 8 bytes is the startup and next to nothing.
+        assert row[transfer] == pytest.approx(row[startup], rel=0.02)
+    medians = dict(subject.echo().select("bytes", "seconds").iter_rows())
+    assert shown["here, measured, typical"][transfer] == pytest.approx(medians[8])
+    assert shown["here, measured, undisturbed"][transfer] < 0.9 * medians[8]
+    key = {figure["name"]: figure["more"] for figure in _key(content)}
+    assert "undisturbed" in key["Startup"]
+    assert key["8 B message"].startswith("median of 40 launches")
+    assert all("undisturbed" in key[name] for name in ("Rate of long messages", "Half the rate at"))
+    titles = [table.title for section in sections(content) for table in section.tables if "fit of" in table.title]
+    assert titles == [f"here, measured: {fit.estimand_words}" for fit in (undisturbed_fit, typical)]
+    notes = [note for section in sections(content) for note in section.notes if "median error" in note]
+    for one in (undisturbed_fit, typical):
+        own = [note for note in notes if note.startswith(f"here, measured, {one.estimand_words}, ")]
+        assert len(own) == 2
+        sizes = one.held_out.filter(pl.col("benchmark") == "echo")["error"].abs()
+        assert f"worst {units.share(float(str(sizes.max())))}." in " ".join(own)

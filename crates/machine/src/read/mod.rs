@@ -24,7 +24,8 @@ use crate::catalogue::MachineError;
 use crate::data_parallel::{Parallel, Primitives, Shifts};
 use crate::degradation::Degradation;
 use crate::description::{
-    Completion, Figure, HostLink, Machine, MemoryCopy, Node, Packets, Protocol, ShortMessages, Switching,
+    Alternative, Completion, Estimand, Figure, HostLink, Machine, MemoryCopy, Node, Packets, Protocol, ShortMessages,
+    Switching,
 };
 use crate::routers::Routers;
 use crate::sources::{Sources, UNSTATED};
@@ -32,11 +33,12 @@ use crate::suggest::did_you_mean;
 use crate::topology::{Embedding, Topology};
 use table::{File, Table};
 
-const FILE_KEYS: [&str; 21] = [
+const FILE_KEYS: [&str; 23] = [
     "name",
     "title",
     "year",
     "description",
+    "estimand",
     "topology",
     "switching",
     "protocols",
@@ -54,6 +56,7 @@ const FILE_KEYS: [&str; 21] = [
     "routers",
     "operations",
     "facts",
+    "alternative",
 ];
 const PROTOCOL_KEYS: [&str; 9] = [
     "source",
@@ -66,6 +69,7 @@ const PROTOCOL_KEYS: [&str; 9] = [
     "byte_time",
     "completion",
 ];
+const ALTERNATIVE_KEYS: [&str; 5] = ["source", "estimand", "protocols", "self_message", "host"];
 const NODE_KEYS: [&str; 6] =
     ["source", "memory_channels", "forward_overhead", "forward_byte_time", "memory_bytes", "memory_available"];
 const COPY_KEYS: [&str; 5] = ["source", "startup", "byte_time", "short_up_to", "short_startup"];
@@ -131,6 +135,8 @@ fn read(root: &Table) -> Option<Machine> {
     let (name, title) = (short_name(root), root.text("title"));
     let year = root.keep(year(root));
     let description = root.has("description").then(|| root.text("description"));
+    let estimand = root.keep(root.word("estimand", &estimands()));
+    let alternative = root.keep(alternative(root, estimand.flatten()));
     let (packets, node, host) = (root.keep(packets(root)), root.keep(node(root)), root.keep(host(root)));
     let (files, host_files) = (root.keep(files::files(root, nodes)), root.keep(files::host_files(root)));
     let (connections, fghc) = (root.keep(connections::connections(root)), root.keep(fghc::fghc(root)));
@@ -141,6 +147,8 @@ fn read(root: &Table) -> Option<Machine> {
         title,
         year: year?,
         description,
+        estimand: estimand?,
+        alternative: alternative?,
         topology,
         embedding,
         switching,
@@ -361,6 +369,35 @@ fn short_messages(table: &Table, sources: &mut Sources) -> Result<Option<ShortMe
             startup: table.cost("short_startup", "s", sources),
         })),
     }
+}
+
+fn estimands() -> [(&'static str, Estimand); 2] {
+    Estimand::ALL.map(|estimand| (estimand.name(), estimand))
+}
+
+/// The costs of messages as estimates of other times than `own`, which those of the file itself are.
+fn alternative(root: &Table, own: Option<Estimand>) -> Result<Option<Box<Alternative>>, Diagnostic> {
+    let Some(table) = root.table("alternative", Some(&ALTERNATIVE_KEYS))? else { return Ok(None) };
+    if !root.has("estimand") {
+        return Err(root
+            .missing("estimand", "\"undisturbed\" or \"typical\", since [alternative] has estimates of other times"));
+    }
+    let estimand = table.required_word("estimand", &estimands());
+    let protocols = table.keep(protocols(&table));
+    let self_message = table.keep(self_message(&table)).flatten();
+    let host = table.keep(host(&table));
+    if let (Some(estimand), true) = (estimand, estimand == own) {
+        let message = format!("expected other times than those of the file itself, which are {estimand} too");
+        return Err(table.fault("estimand", message));
+    }
+    if table.has("host") && !root.has("host") {
+        return Err(table.key_fault("host", "expected a table [host] of the file itself too"));
+    }
+    let (Some(estimand), Some(protocols), Some(self_message), Some(host)) = (estimand, protocols, self_message, host)
+    else {
+        return Ok(None);
+    };
+    Ok(Some(Box::new(Alternative { estimand, protocols, self_message, host })))
 }
 
 /// The table that a machine with switching by flits has.

@@ -438,13 +438,12 @@ impl<'a> Table<'a> {
             DeValue::Array(items) if items.iter().next().is_some() => items,
             _ => return Err(self.wrong(name, &entry, &expected)),
         };
+        let path = |index| format!("{}[{index}]", self.key_path(name));
         let read = |(index, item): (usize, &'a Spanned<DeValue<'a>>)| match item.get_ref() {
-            DeValue::Table(table) => {
-                Ok(Table::new(self.file, format!("{name}[{index}]"), table, item.span(), Some(keys)))
-            }
+            DeValue::Table(table) => Ok(Table::new(self.file, path(index), table, item.span(), Some(keys))),
             other => {
                 let message = format!("expected a table [[{name}]], found {}", self::name(other));
-                Err(self.file.fault(format!("{name}[{index}]"), item.span(), message))
+                Err(self.file.fault(path(index), item.span(), message))
             }
         };
         items.iter().enumerate().map(read).collect()

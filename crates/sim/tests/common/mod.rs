@@ -16,6 +16,8 @@ pub fn machine(topology: Topology, switching: Switching) -> Machine {
         embedding: Embedding::Identity,
         switching,
         sources: sources(),
+        estimand: None,
+        alternative: None,
         protocols: vec![Protocol {
             up_to: None,
             send_overhead: 10e-6,
