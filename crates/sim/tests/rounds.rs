@@ -35,7 +35,7 @@ async fn joined(
     kind: CollectiveKind,
     vector: Payload,
 ) -> Result<Payload, CommError> {
-    let is_polled = path == Path::SomePolled && comm.rank() % 3 == 0;
+    let is_polled = path == Path::SomePolled && comm.rank().is_multiple_of(3);
     let reduction = (kind == CollectiveKind::Allreduce).then_some(Reduction::SUM_FLOAT64);
     let result = comm.join_rounds(rounds, Part { kind, vector, reduction, is_polled }).await?;
     Ok((*result).clone())
