@@ -59,7 +59,7 @@ impl SimComm {
 
     /// The rank of the whole run that is `rank` here, if there is one.
     #[inline]
-    fn member(&self, rank: usize) -> Option<u32> {
+    pub(crate) fn member(&self, rank: usize) -> Option<u32> {
         let known = rank < self.size as usize;
         known.then(|| self.group.as_ref().map_or(rank as u32, |group| group.members[rank]))
     }

@@ -219,7 +219,7 @@ fn next_ready(core: &RefCell<Core>, watch: &Watch<'_>) -> Result<Option<u32>, Ru
         if core.release_deferred() {
             continue;
         }
-        if !core.step() && !core.tell_quiet() {
+        if !core.step() && !core.tell_quiet() && !core.fail_mismatched_rounds() {
             return Ok(None);
         }
     }

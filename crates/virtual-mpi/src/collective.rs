@@ -4,11 +4,12 @@ use std::ffi::c_int;
 use std::rc::Rc;
 
 use weft_base::Operation as NodeOperation;
-use weft_comm::collective::{self, Choice};
+use weft_comm::collective::{self, Choice, Reduction, Rounds};
 use weft_comm::{Buffer, CollectiveKind, Communicator as _, Payload, Source, Tag, Work};
+use weft_sim::{Part, SimComm};
 
 use crate::apart::home;
-use crate::communicator::Links;
+use crate::communicator::{Caller, Links};
 use crate::datatype::Datatype;
 use crate::fault::{Fault, class};
 use crate::link::{self, Link};
@@ -58,6 +59,39 @@ pub fn into_buffer(payload: Payload) -> Buffer {
     }
 }
 
+/// The bytes of a payload, where it has any.
+pub fn bytes_of(payload: &Payload) -> &[u8] {
+    match payload {
+        Payload::Data(data) => data,
+        Payload::Phantom(_) => &[],
+    }
+}
+
+/// A collective that the simulator carries out for all ranks together, as one of them sees it.
+struct Joint<'a> {
+    comm: &'a SimComm,
+    rounds: Rounds,
+    kind: CollectiveKind,
+    is_polled: bool,
+}
+
+impl Joint<'_> {
+    async fn join(self, vector: Payload, reduction: Option<Reduction>) -> Result<Rc<Payload>, Fault> {
+        let Joint { comm, rounds, kind, is_polled } = self;
+        Ok(comm.join_rounds(rounds, Part { kind, vector, reduction, is_polled }).await?)
+    }
+}
+
+/// The collective, if the simulator is in this process and carries it out, and the caller waits for it.
+fn carried_out<'a>(links: &'a Links, kind: CollectiveKind, vector: &Payload) -> Option<Joint<'a>> {
+    let is_polled = match links.caller {
+        Caller::Elsewhere => return None,
+        caller => caller == Caller::WaitsBesideOthers,
+    };
+    let comm = links.link.simulated()?;
+    Some(Joint { comm, rounds: comm.rounds(kind, vector.len())?, kind, is_polled })
+}
+
 /// Whose data a collective with a root is about, between two groups.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Root {
@@ -92,6 +126,11 @@ async fn broadcast_unknown(link: &Link, root: usize, data: Buffer) -> Result<Buf
     Ok(into_buffer(collective::broadcast(link, root, Payload::Data(data), Choice::Auto).await?))
 }
 
+/// Links among one group.
+fn within(link: &Link) -> Links {
+    Links { link: link.clone(), own: None, caller: Caller::Elsewhere }
+}
+
 fn one_group() -> Fault {
     Fault::new(class::ERR_COMM, "the communicator has one group only")
 }
@@ -99,6 +138,10 @@ fn one_group() -> Fault {
 pub async fn barrier(links: Links) -> Result<(), Fault> {
     if links.own.is_some() {
         exchange_between(links, Buffer::zeroed(0)).await?;
+        return Ok(());
+    }
+    if let Some(joined) = carried_out(&links, CollectiveKind::Barrier, &Payload::EMPTY) {
+        joined.join(Payload::EMPTY, None).await?;
         return Ok(());
     }
     Ok(collective::barrier(&links.link, Choice::Auto).await?)
@@ -216,7 +259,7 @@ pub async fn scatter(
 /// all ranks know.
 pub async fn allgather(links: Links, part: Buffer, lens: &[usize]) -> Result<Vec<Buffer>, Fault> {
     if let Some(own) = &links.own {
-        let parts = gather(Links { link: own.clone(), own: None }, Root::Rank(0), part, false).await?;
+        let parts = gather(within(own), Root::Rank(0), part, false).await?;
         let whole = parts.map_or_else(|| Buffer::zeroed(0), |parts| join(&parts));
         let theirs = exchange_between(links.clone(), whole).await?;
         return Ok(divide(&theirs, lens));
@@ -338,7 +381,7 @@ impl Reducer {
     }
 
     /// Writes a vector to the program's memory.
-    pub fn store(&self, data: &Buffer, address: *mut std::ffi::c_void, count: usize) {
+    pub fn store(&self, data: &[u8], address: *mut std::ffi::c_void, count: usize) {
         let to = address.cast::<u8>().wrapping_offset(self.datatype.true_lb());
         if self.datatype.is_dense() {
             let bytes = data.len().min(self.span(count));
@@ -431,19 +474,23 @@ pub async fn reduce_to(
 }
 
 /// All vectors combined (those of the other group, where there are two).
-pub async fn allreduce(links: Links, data: Buffer, count: usize, reducer: Reducer) -> Result<Buffer, Fault> {
+pub async fn allreduce(links: Links, data: Buffer, count: usize, reducer: Reducer) -> Result<Rc<Payload>, Fault> {
     if let Some(own) = &links.own {
         let result = reduce(own, 0, data, count, &reducer).await?;
-        return exchange_between(links.clone(), result.unwrap_or_else(|| Buffer::zeroed(0))).await;
+        let result = exchange_between(links.clone(), result.unwrap_or_else(|| Buffer::zeroed(0))).await?;
+        return Ok(Rc::new(Payload::Data(result)));
     }
     let link = &links.link;
     if let Some(reduction) = reducer.operation.reduction(&reducer.datatype) {
-        let result = collective::allreduce(link, Payload::Data(data), reduction, Choice::Auto).await?;
-        return Ok(into_buffer(result));
+        let data = Payload::Data(data);
+        if let Some(joined) = carried_out(&links, CollectiveKind::Allreduce, &data) {
+            return joined.join(data, Some(reduction)).await;
+        }
+        return Ok(Rc::new(collective::allreduce(link, data, reduction, Choice::Auto).await?));
     }
     let result = reduce(link, 0, data, count, &reducer).await?;
     let result = result.unwrap_or_else(|| Buffer::zeroed(reducer.span(count)));
-    Ok(into_buffer(collective::broadcast(link, 0, Payload::Data(result), Choice::Auto).await?))
+    Ok(Rc::new(collective::broadcast(link, 0, Payload::Data(result), Choice::Auto).await?))
 }
 
 /// The vectors of this rank and those before it combined; if `exclusive`, without its own, and nothing on rank 0.
@@ -496,7 +543,7 @@ pub async fn reduce_scatter(links: Links, data: Buffer, counts: Vec<usize>, redu
         });
         parts.collect::<Vec<_>>()
     });
-    let part = scatter(Links { link, own: None }, Root::Rank(0), parts, None).await?;
+    let part = scatter(within(&link), Root::Rank(0), parts, None).await?;
     Ok(part.unwrap_or_else(|| Buffer::zeroed(0)))
 }
 

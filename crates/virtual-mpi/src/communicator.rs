@@ -143,12 +143,12 @@ impl Communicator {
             let part = if self.group.members.first() < remote.members.first() { 1 } else { 2 };
             self.link.regroup(self.rank(), self.group.members.clone(), context(part))
         });
-        Links { link, own }
+        Links { link, own, caller: Caller::Elsewhere }
     }
 
     /// The links of the communicator itself, for calls that nothing overlaps.
-    pub fn links(&self) -> Links {
-        Links { link: self.link.clone(), own: self.local.clone() }
+    pub fn links(&self, caller: Caller) -> Links {
+        Links { link: self.link.clone(), own: self.local.clone(), caller }
     }
 }
 
@@ -159,6 +159,18 @@ pub struct Links {
     pub link: Link,
     /// Among the own group, where there are two.
     pub own: Option<Link>,
+    pub caller: Caller,
+}
+
+/// What the program does while a collective goes on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Caller {
+    /// It waits for the collective alone.
+    Waits,
+    /// It waits for it, and others that it has started go on whenever it is looked at.
+    WaitsBesideOthers,
+    /// It does something else, or may.
+    Elsewhere,
 }
 
 /// Marks contexts that are made of a context and a number.

@@ -15,7 +15,7 @@ use weft_comm::{Communicator as _, Work as Computation};
 use crate::abi::{self, kind};
 use crate::apart::{Apart, Work};
 use crate::attribute::Keyval;
-use crate::communicator::{Communicator, Group};
+use crate::communicator::{Caller, Communicator, Group};
 use crate::datatype::{self, Datatype};
 use crate::fault::{Answer, Fault, class};
 use crate::file::{File, Joint};
@@ -455,6 +455,11 @@ impl Rank {
     /// Whether collectives are still under way.
     pub fn is_idle(&self) -> bool {
         self.active.borrow().is_empty()
+    }
+
+    /// What the program does in a collective that it waits for.
+    pub fn caller(&self) -> Caller {
+        if self.is_idle() { Caller::Waits } else { Caller::WaitsBesideOthers }
     }
 
     /// Keeps an object of the interpreter that holds the programs.

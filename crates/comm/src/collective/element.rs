@@ -98,7 +98,7 @@ impl Reduction {
     pub const SUM_FLOAT64: Reduction = Reduction { element: Element::Float64, operator: Operator::Sum };
 
     /// Why `bytes` bytes cannot be reduced so, if they cannot.
-    pub(super) fn fault(self, bytes: usize) -> Option<String> {
+    pub fn fault(self, bytes: usize) -> Option<String> {
         let (element, operator) = (self.element, self.operator);
         if operator.is_bitwise() && matches!(element, Element::Float32 | Element::Float64) {
             return Some(format!("{} of {} elements is not defined", operator.name(), element.name()));
@@ -111,7 +111,7 @@ impl Reduction {
     /// The node operation that combining two elements costs, and how many of it. Comparisons and bitwise operations
     /// count as additions of the type, a byte as 16 bits, and 8-byte integers as two (multiplied: four) 4-byte
     /// operations, since machines are described by the operations of table 3 of Dunigan 1991.
-    pub(super) fn cost(self) -> (Operation, u64) {
+    pub fn cost(self) -> (Operation, u64) {
         let multiplies = self.operator == Operator::Product;
         match (self.element, multiplies) {
             (Element::Float32, false) => (Operation::Float32Add, 1),

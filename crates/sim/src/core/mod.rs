@@ -5,6 +5,7 @@ pub mod files;
 mod matching;
 mod packets;
 pub mod remote;
+pub mod rounds;
 mod sending;
 mod waiting;
 
@@ -51,6 +52,8 @@ enum Event {
     Io(u32),
     /// A request to another rank's memory has come to its next stage.
     Remote(u32),
+    /// The next message that a rank has sent in a collective of all ranks together enters the network.
+    Round(u32),
 }
 
 /// One rank.
@@ -132,6 +135,7 @@ pub(crate) struct Core {
     /// Size of a program's state.
     program_bytes: usize,
     exchanging: exchanging::Exchanging,
+    joints: rounds::Joints,
     pub io: Io,
     remote: remote::Remote,
     pub trace: Option<Trace>,
@@ -197,6 +201,7 @@ impl Core {
             entered: 0,
             program_bytes: 0,
             exchanging: exchanging::Exchanging::default(),
+            joints: rounds::Joints::default(),
             io: Io::new(machine),
             remote: remote::Remote::default(),
             trace: options.trace.then(Trace::default),
@@ -366,6 +371,7 @@ impl Core {
             Event::Wake(rank) => self.make_ready(rank),
             Event::Io(request) => self.step_io(now, request),
             Event::Remote(request) => self.step_remote(now, request),
+            Event::Round(rank) => self.enter_round(now, rank),
         }
         true
     }
@@ -472,6 +478,9 @@ impl Core {
         for (_, send) in self.sends.iter().filter(|(_, send)| send.awaited && send.complete.is_none()) {
             let call = Call::Send { to: send.to as usize, tag: send.tag, bytes: send.bytes as usize };
             calls[send.rank as usize].get_or_insert(call);
+        }
+        for (rank, call) in self.awaited_rounds() {
+            calls[rank as usize].get_or_insert(call);
         }
         let ranks = self.ranks.iter().zip(calls).enumerate().filter(|(rank, _)| !finished(*rank));
         ranks

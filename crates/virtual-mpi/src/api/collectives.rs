@@ -23,7 +23,7 @@ use super::put;
 pub(crate) type Plan = Box<dyn Fn(Links) -> Result<Work, Fault>>;
 
 pub(crate) fn now(rank: &Rank, comm: Comm, plan: Plan) -> Answer {
-    let links = rank.comm(comm)?.links();
+    let links = rank.comm(comm)?.links(rank.caller());
     rank.block_apart(plan(links)?)
 }
 

@@ -87,7 +87,7 @@ fn copy_attached(rank: &Rank, handle: Comm, from: &Communicator, to: &Communicat
 
 /// Waits for all ranks of a communicator, of both groups where there are two.
 pub(crate) fn synchronize(rank: &Rank, comm: &Communicator) -> Answer {
-    rank.block(crate::collective::barrier(comm.links()))
+    rank.block(crate::collective::barrier(comm.links(rank.caller())))
 }
 
 pub fn comm_dup(rank: &Rank, comm: Comm, newcomm: *mut Comm) -> Answer {
@@ -157,7 +157,7 @@ pub fn comm_create(rank: &Rank, comm: Comm, group: GroupHandle, newcomm: *mut Co
 fn create_between(rank: &Rank, from: &Communicator, group: &Group, newcomm: *mut Comm) -> Answer {
     let contexts = contexts_of(from);
     let mine = Buffer::of(&group.members);
-    let theirs = rank.block(crate::collective::exchange_between(from.links(), mine))?;
+    let theirs = rank.block(crate::collective::exchange_between(from.links(rank.caller()), mine))?;
     let remote = Group::of(theirs.values::<u32>().to_vec());
     let number = group.rank_of(rank.number() as u32).filter(|_| !remote.is_empty());
     let Some(number) = number else {
@@ -258,7 +258,7 @@ fn split_between(rank: &Rank, from: &Communicator, color: c_int, key: c_int, new
     let own_link = from.local.as_ref().expect("a communicator between groups has one of its own");
     let colors = all_colors(rank, own_link, color, key)?;
     let flat: Vec<c_int> = colors.iter().flatten().copied().collect();
-    let theirs = rank.block(crate::collective::exchange_between(from.links(), Buffer::of(&flat)))?;
+    let theirs = rank.block(crate::collective::exchange_between(from.links(rank.caller()), Buffer::of(&flat)))?;
     let theirs: Vec<[c_int; 2]> = theirs.values::<c_int>().chunks_exact(2).map(|pair| [pair[0], pair[1]]).collect();
     let remote = from.remote.as_ref().expect("a communicator between groups has another one");
     let pick = |colors: &[[c_int; 2]], group: &Group| {
@@ -405,8 +405,10 @@ pub fn intercomm_merge(rank: &Rank, intercomm: Comm, high: c_int, newintracomm: 
     let two = || Fault::new(class::ERR_COMM, "the communicator has one group only");
     let remote = from.remote.clone().ok_or_else(two)?;
     let contexts = contexts_of(&from);
-    let theirs =
-        rank.block(crate::collective::exchange_between(from.links(), Buffer::of(&[high != 0].map(u32::from))))?;
+    let theirs = rank.block(crate::collective::exchange_between(
+        from.links(rank.caller()),
+        Buffer::of(&[high != 0].map(u32::from)),
+    ))?;
     let theirs = theirs.values::<u32>().first().is_some_and(|&high| high != 0);
     let goes_first = match (high != 0, theirs) {
         (false, true) => true,

@@ -87,7 +87,7 @@ pub fn win_fence(rank: &Rank, assert: c_int, win: Win) -> Answer {
     check_assert(assert)?;
     in_order(window.epochs.are_closed(), "MPI_Win_fence within an epoch of another kind")?;
     complete_all(rank, &window)?;
-    rank.block(collective::barrier(window.comm.links()))?;
+    rank.block(collective::barrier(window.comm.links(rank.caller())))?;
     window.epochs.fenced.set(assert & assert::NOSUCCEED == 0);
     Ok(())
 }

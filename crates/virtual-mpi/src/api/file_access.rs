@@ -182,7 +182,7 @@ fn work(access: &Access, pointer: Pointer, links: impl FnOnce() -> Links) -> Res
 fn now(rank: &Rank, fh: Handle, direction: Direction, pointer: Pointer, memory: Memory, status: *mut Status) -> Answer {
     let access = Access::new(rank, fh, direction, memory)?;
     let access = Access { moves_by_result: pointer == Pointer::Individual, ..access };
-    let work = work(&access, pointer, || access.file.comm.links())?;
+    let work = work(&access, pointer, || access.file.comm.links(rank.caller()))?;
     rank.block(work)?.write(status);
     Ok(())
 }

@@ -94,7 +94,7 @@ const FILE: u32 = 8;
 /// All ranks' values of one number.
 fn gather(rank: &Rank, comm: &Communicator, value: i64) -> Result<Vec<i64>, Fault> {
     let lens = vec![size_of::<i64>(); comm.size()];
-    let all = rank.block(collective::allgather(comm.links(), Buffer::of(&[value]), &lens))?;
+    let all = rank.block(collective::allgather(comm.links(rank.caller()), Buffer::of(&[value]), &lens))?;
     Ok(all.iter().map(|part| part.values::<i64>()[0]).collect())
 }
 
@@ -121,7 +121,7 @@ fn share_failure(rank: &Rank, comm: &Communicator, failed: Option<Fault>) -> Ans
         return Ok(());
     }
     let data = if comm.rank() == 0 { Buffer::of(&own) } else { Buffer::zeroed(len) };
-    let message = rank.block(collective::broadcast(comm.links(), Root::Rank(0), data))?;
+    let message = rank.block(collective::broadcast(comm.links(rank.caller()), Root::Rank(0), data))?;
     let message = message.unwrap_or_else(|| Buffer::of(&own));
     let (class, said) = message.split_at(size_of::<c_int>());
     let class = class.try_into().map_or(class::ERR_IO, c_int::from_ne_bytes);
@@ -130,7 +130,7 @@ fn share_failure(rank: &Rank, comm: &Communicator, failed: Option<Fault>) -> Ans
 
 /// Waits for all ranks that have opened the file.
 fn meet(rank: &Rank, file: &File) -> Answer {
-    rank.block(collective::barrier(file.comm.links()))
+    rank.block(collective::barrier(file.comm.links(rank.caller())))
 }
 
 /// Fails while a split collective has begun and not ended.

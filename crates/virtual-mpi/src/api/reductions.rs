@@ -100,7 +100,7 @@ pub(crate) fn allreduce_plan(
         Ok(Box::pin(async move {
             let result = collective::allreduce(links, data, count, reducer.clone()).await?;
             home().await;
-            reducer.store(&result, recvbuf, count);
+            reducer.store(collective::bytes_of(&result), recvbuf, count);
             Ok(())
         }))
     }))

@@ -462,7 +462,7 @@ pub fn dist_graph_create(
 fn all_edges(rank: &Rank, comm: &Communicator, own: &[c_int]) -> Result<Vec<c_int>, Fault> {
     let lens = rank.block(allgather(&comm.link, &Payload::of(&[own.len() as u64]), None, Choice::Auto))?;
     let lens: Vec<usize> = lens.values::<u64>().unwrap_or_default().iter().map(|&len| 4 * len as usize).collect();
-    let parts = rank.block(crate::collective::allgather(comm.links(), Buffer::of(own), &lens))?;
+    let parts = rank.block(crate::collective::allgather(comm.links(rank.caller()), Buffer::of(own), &lens))?;
     Ok(parts.iter().flat_map(|part| part.values::<c_int>().to_vec()).collect())
 }
 

@@ -43,7 +43,7 @@ fn check_part(size: Aint, unit: Aint) -> Result<(usize, usize), Fault> {
 fn exchange(rank: &Rank, comm: &Communicator, own: Part) -> Result<Vec<Part>, Fault> {
     let own = [own.base as u64, own.size as u64, own.unit as u64];
     let lens = vec![size_of_val(&own); comm.size()];
-    let all = rank.block(collective::allgather(comm.links(), Buffer::of(&own), &lens))?;
+    let all = rank.block(collective::allgather(comm.links(rank.caller()), Buffer::of(&own), &lens))?;
     let part = |values: &[u64]| Part { base: values[0] as usize, size: values[1] as usize, unit: values[2] as usize };
     Ok(all.iter().map(|data| part(data.values::<u64>())).collect())
 }
@@ -159,7 +159,7 @@ fn share(rank: &Rank, comm: &Communicator, bytes: usize) -> Result<SharedMemory,
         None => Common::open((first.base as u32, first.size as u32), comm.context, bytes).map_err(unable)?,
     };
     // The first rank keeps its descriptor until all have come.
-    rank.block(collective::barrier(comm.links()))?;
+    rank.block(collective::barrier(comm.links(rank.caller())))?;
     Ok(SharedMemory { first: common.address(), owned: None, common: Some(common) })
 }
 
@@ -200,7 +200,7 @@ pub fn win_free(rank: &Rank, win: *mut Win) -> Answer {
     require(window.epochs.are_closed(), class::ERR_RMA_SYNC, || "an epoch of the window is open".to_owned())?;
     super::complete_all(rank, &window)?;
     super::delete_all(rank, handle, &window.attributes)?;
-    rank.block(collective::barrier(window.comm.links()))?;
+    rank.block(collective::barrier(window.comm.links(rank.caller())))?;
     rank.windows.remove(handle);
     rank.shared.forget_target(window.comm.context, rank.number() as u32);
     if let Some(memory) = window.owned {
