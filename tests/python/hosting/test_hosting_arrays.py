@@ -1,5 +1,6 @@
 """Scripts that use weft's own ranks, in virtual time: what they compute there is what one rank computes."""
 
+import os
 import subprocess
 import sys
 
@@ -33,7 +34,10 @@ def started(tmp_path, text, *options, ranks):
     program = tmp_path / "program.py"
     program.write_text(text)
     command = [sys.executable, "-m", "weft.cli.main", "run", "--on", "ipsc860", "-n", str(ranks), *options]
-    return subprocess.run([*command, str(program)], check=False, capture_output=True, text=True, timeout=120)
+    # Without buffers Python writes the end of a line by itself, and the lines of two processes mix.
+    variables = {name: value for name, value in os.environ.items() if name != "PYTHONUNBUFFERED"}
+    start = [*command, str(program)]
+    return subprocess.run(start, check=False, capture_output=True, text=True, timeout=120, env=variables)
 
 
 @pytest.mark.parametrize(("ranks", "options"), [(2, []), (5, []), (8, ["--ranks-per-node", "2"])])

@@ -1,6 +1,7 @@
 """Unmodified programs with mpi4py: in virtual time they print what they print on real MPI."""
 
 import importlib.util
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -22,7 +23,9 @@ pytestmark = [
 def virtual(program, ranks, machine, *options):
     """Lines that the ranks print in virtual time."""
     weft = [sys.executable, "-m", "weft.cli.main", "run", "--on", machine, "-n", str(ranks), *options, str(program)]
-    done = subprocess.run(weft, check=False, capture_output=True, text=True, timeout=120)
+    # Without buffers Python writes the end of a line by itself, and the lines of two processes mix.
+    variables = {name: value for name, value in os.environ.items() if name != "PYTHONUNBUFFERED"}
+    done = subprocess.run(weft, check=False, capture_output=True, text=True, timeout=120, env=variables)
     assert done.returncode == 0, done.stderr
     return sorted(done.stdout.splitlines())
 

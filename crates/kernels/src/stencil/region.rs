@@ -322,9 +322,9 @@ mod long_rows {
                     weight * value(neighbour)
                 })
                 .sum();
-            let found = target[start + site];
+            let actual = target[start + site];
             let expected = if is_inner { expected } else { -1.0 };
-            assert_eq!(found, expected, "star {star}, rows of {row}, columns {columns:?}, begin {begin}, {index:?}");
+            assert_eq!(actual, expected, "star {star}, rows of {row}, columns {columns:?}, begin {begin}, {index:?}");
         }
     }
 

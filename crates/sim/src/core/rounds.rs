@@ -104,8 +104,8 @@ impl Core {
         vector: Payload,
         is_polled: bool,
     ) -> Result<JointKey, CommError> {
-        let place = (call.context, call.sequence);
-        let key = match self.joints.open.get(&place) {
+        let call_id = (call.context, call.sequence);
+        let key = match self.joints.open.get(&call_id) {
             Some(&key) => key,
             None => self.open_joint(call.clone(), member),
         };
@@ -141,9 +141,9 @@ impl Core {
             count,
             call,
         };
-        let place = (joint.call.context, joint.call.sequence);
+        let call_id = (joint.call.context, joint.call.sequence);
         let key = self.joints.joints.insert(joint) as JointKey;
-        self.joints.open.insert(place, key);
+        self.joints.open.insert(call_id, key);
         if self.joints.outgoing.is_empty() {
             self.joints.outgoing.resize_with(self.ranks.len(), VecDeque::new);
         }
