@@ -155,7 +155,7 @@ def same_points(machine: Machine, wanted: pl.DataFrame) -> tuple[pl.DataFrame, l
 def _as_far(run: pl.DataFrame, wanted: pl.DataFrame) -> pl.DataFrame:
     """A run with the distance that the wanted rows tell: nobody chose it, so that it makes no other point of them."""
     distances = wanted["hops"].unique()
-    return run.with_columns(distances.alias("hops")) if len(distances) == 1 else run
+    return run.with_columns(pl.lit(distances[0], pl.Int64).alias("hops")) if len(distances) == 1 else run
 
 
 def _at_distances(

@@ -80,3 +80,15 @@ def test_nearest_nodes_stand_in_for_distances_that_a_machine_lacks(tmp_path, dis
 def test_distances_that_are_asked_for_are_told():
     table, _ = side_by_side("ipsc860", "ncube6400", hops="1,2")
     assert table["hops"].unique().sort().to_list() == [1, 2]
+
+
+@pytest.mark.parametrize("distance", [None, 1])
+def test_a_benchmark_of_many_lengths_without_a_distance_is_run_on_machines(tmp_path, distance):
+    table = weft.simulate("frontera", "echo-self", bytes="8:64").with_columns(
+        pl.lit("here").alias("machine"), pl.lit("measured").alias("source"), pl.lit(distance, pl.Int64).alias("hops")
+    )
+    samples.write(table, tmp_path / "here.csv")
+    compared, notes = side_by_side(tmp_path / "here.csv", "ipsc860")
+    assert notes == []
+    assert compared["bytes"].to_list() == [8, 16, 32, 64]
+    assert compared["ratio ipsc860"].null_count() == 0
