@@ -274,9 +274,10 @@ impl Pe {
         self.exports.bytes() + self.imports.bytes() + self.fosters.bytes() + self.exported.bytes() + self.unread.bytes()
     }
 
-    /// Whether it is this PE's turn in the search for quiescence, once it rests.
+    /// Whether it is this PE's turn in the search for quiescence, once it rests. One that has told PE 0 how the run ends
+    /// takes no part: a search that came to its end first would say that it has finished.
     pub fn searches(&self) -> bool {
-        self.quiescence.is_next(self.me, self.pes)
+        !self.end_announced && self.quiescence.is_next(self.me, self.pes)
     }
 
     /// Called when this PE rests and no packet is there for it: takes part in the search for quiescence.
