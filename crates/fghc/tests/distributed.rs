@@ -77,6 +77,20 @@ fn goals_of_higher_priority_run_first_wherever_they_come_from() {
 }
 
 #[test]
+fn an_exit_elsewhere_comes_before_the_end_of_the_goals_that_made_it() {
+    // The exit leaves its PE with no goal, and PE 0 waits for nothing else: whatever comes first is the end.
+    let program = "leave :- builtin:exit(7)@node(1).\ninside :- call(leave, _, _).";
+    for goal in ["leave", "inside"] {
+        for pes in [2, 3] {
+            for seed in 1..100 {
+                let ran = run(&load(program, goal), PeSchedule { seed, ..PeSchedule::plain(pes) });
+                assert_eq!(ran.end, End::Exit(7), "{goal} on {pes} PEs, seed {seed}");
+            }
+        }
+    }
+}
+
+#[test]
 fn two_pes_that_wait_for_each_other() {
     for pes in [2, 5] {
         for seed in 1..20 {

@@ -282,6 +282,9 @@ impl Pe {
 
     /// Called when this PE rests and no packet is there for it: takes part in the search for quiescence.
     pub fn rest(&mut self) {
+        if !self.searches() {
+            return;
+        }
         match self.quiescence.act(self.me, self.pes) {
             Action::Wait => {}
             Action::Pass(to, token) => {

@@ -52,6 +52,10 @@ impl Engine {
                 return Stop::Budget;
             }
             let exit = self.slice(left.min(SLICE), &mut left);
+            if let Some(code) = self.exit {
+                // Before others can hear that the goals have ended: PE 0 would take that for the end of the run.
+                return Stop::Exit(code);
+            }
             match exit {
                 Exit::Slice => {}
                 Exit::Empty => {
