@@ -15,6 +15,7 @@ import select
 import struct
 import sys
 import threading
+import time
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import NamedTuple
@@ -35,6 +36,10 @@ from weft.launch.rank import sign_of_life
 _IN_CREATE = 0x100
 _EVENT = struct.Struct("=iIII")
 _PATIENCE = 0.5
+_RENAMING = 0.01
+"""Seconds between two looks at what a process that was just started has become."""
+_MAX_RENAMING = 0.1
+"""Seconds after which it is taken for what it seems: some launchers run as several processes of one name."""
 
 
 class Death(NamedTuple):
@@ -110,6 +115,7 @@ class Deaths:
             # A launcher's own processes are its children; what these start are ranks, whatever they seem at first.
             self._helpers |= set(children(self._first.pid))
             new = [process for process in everyone if self._learn(process)]
+            self._await_names([process for process in new if process in self._helpers])
         if new:
             keeper().tell(launch=self._first.pid, processes=[(process.pid, process.start) for process in new])
         return everyone
@@ -154,7 +160,8 @@ class Deaths:
         is_new = process not in self._known
         if is_new or self._known[process][0] is None:
             rank = process.rank()
-            self._known[process] = rank, process.name()
+            _, seen = self._known.get(process, (None, ""))
+            self._known[process] = rank, process.name() or seen
             if rank is not None and rank not in self._of_rank:
                 # What a rank has started itself has its variables too, and is found later.
                 self._of_rank[rank] = process
@@ -163,6 +170,18 @@ class Deaths:
             self._end_of[process] = descriptor
             self._epoll.register(descriptor, select.EPOLLIN)
         return is_new
+
+    def _await_names(self, started: list[Process]) -> None:
+        """What the launcher has just started has its name until it runs its own program, which comes in a moment."""
+        assert self._first is not None
+        launcher = self._first.name()
+        deadline = time.monotonic() + _MAX_RENAMING
+        while started := [process for process in started if self._known[process] == (None, launcher)]:
+            if time.monotonic() >= deadline:
+                return
+            time.sleep(_RENAMING)
+            for process in started:
+                self._learn(process)
 
     def _add_pipe(self, rank: int, pipe: Path) -> None:
         if sys.platform != "linux" or rank in self._seen:

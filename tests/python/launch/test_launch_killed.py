@@ -10,10 +10,12 @@ from pathlib import Path
 
 import pytest
 
+import weft.launch.deaths
 from waiting import until
 from weft._core import RunError
 from weft.launch.deaths import Deaths
 from weft.launch.mpiexec import Job
+from weft.launch.processes import Process
 from weft.launch.request import Request
 
 pytestmark = pytest.mark.mpi
@@ -125,6 +127,34 @@ def test_ends_are_told_in_their_order(tmp_path):
             process.kill()
             process.communicate()
     assert told.empty()
+
+
+STARTS_LATE = """
+import os, time
+if os.fork() == 0:
+    print(os.getpid(), flush=True)
+    time.sleep(0.04)
+    os.execvp("sleep", ["sleep", "60"])
+os.wait()
+time.sleep(60)
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="watches processes on Linux alone")
+def test_a_process_that_is_killed_soon_has_the_name_of_its_own_program(tmp_path, monkeypatch):
+    monkeypatch.setattr(weft.launch.deaths, "_MAX_RENAMING", 60.0)
+    told = queue.Queue()
+    launcher = subprocess.Popen([sys.executable, "-c", STARTS_LATE], stdout=subprocess.PIPE, text=True)
+    child = int(launcher.stdout.readline())
+    deaths = Deaths(tmp_path, told.put, Process.of(launcher.pid))
+    try:
+        deaths.look()
+        os.kill(child, signal.SIGKILL)
+        assert told.get(timeout=10).name == "sleep"
+    finally:
+        deaths.close()
+        launcher.kill()
+        launcher.communicate()
 
 
 LOSES_ITS_PROXY = """

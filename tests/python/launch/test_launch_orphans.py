@@ -161,6 +161,10 @@ class Measuring:
         self.root = Process.of(self.process.pid)
         until(lambda: len(self.ranks()) == 2, self.process)
 
+    def has_seen(self):
+        """The numbers of the processes that have made a pipe as a sign of life."""
+        return {int(pipe.name.rpartition("-")[2]) for pipe in self.temporary.glob("weft-*/alive-*")}
+
     def ranks(self):
         return {process.rank(): process for process in self.root.below() if process.rank() is not None}
 
@@ -199,6 +203,7 @@ def test_a_closed_terminal_ends_everything_in_order(measuring):
 
 
 def test_a_launcher_that_loses_its_helper_is_named(measuring):
+    until(lambda: {process.pid for process in measuring.ranks().values()} <= measuring.has_seen(), measuring.process)
     everyone = measuring.root.below()
     helper = next((process for process in everyone if process.name().startswith("hydra_pmi")), None)
     if helper is None:
