@@ -38,7 +38,7 @@ def main() -> None:
                 return beginning.say()
             from weft.cli.commands import app
 
-            app(arguments)
+            app(_as_options(arguments))
     except KeyboardInterrupt:
         # Another Ctrl-C while the process ends would only show where it was. It still counts as the second.
         signal.signal(signal.SIGINT, lambda number, frame: None)
@@ -56,6 +56,17 @@ def main() -> None:
         raise
     except Exception as error:
         sys.exit(errors.report(error, debug))
+
+
+def _as_options(words: list[str]) -> list[str]:
+    """`weft help COMMAND` and `weft version`, as git and others have them, in the options that they stand for.
+
+    >>> _as_options(["help", "fghc", "run"]), _as_options(["help"]), _as_options(["version"])
+    (['fghc', 'run', '--help'], ['--help'], ['--version'])
+    """
+    if words[:1] == ["help"]:
+        return [*words[1:], "--help"]
+    return ["--version"] if words == ["version"] else words
 
 
 def _interruptible() -> contextlib.AbstractContextManager[None]:

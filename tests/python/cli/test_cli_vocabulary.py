@@ -4,6 +4,8 @@ import collections
 import json
 import logging
 import shlex
+import subprocess
+import sys
 
 import pytest
 import typer
@@ -207,3 +209,18 @@ def test_what_options_were_called_still_works(tmp_path):
 
 def test_versions_have_a_short_form():
     assert run("-V").stdout == run("--version").stdout
+
+
+def test_help_and_version_are_commands_too():
+    def said(*words):
+        done = subprocess.run(
+            [sys.executable, "-m", "weft.cli.main", *words], capture_output=True, text=True, timeout=120, check=False
+        )
+        return done.returncode, done.stdout, " ".join(done.stderr.split())
+
+    assert said("version") == said("--version")
+    assert said("help") == said("--help")
+    assert said("help", "machines", "show") == said("machines", "show", "--help")
+    code, _, error = said("help", "machine")
+    assert code == 2
+    assert "No such command 'machine'. Did you mean 'machines'?" in error
