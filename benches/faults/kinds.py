@@ -53,7 +53,7 @@ class Kind:
         return [*words, "--resume"] if resume else words
 
 
-_QUICK = ("--budget", "0.1", "--launches", "2", "--seconds-per-point", "0.01", "-o", "OUT")
+_QUICK = ("--budget", "0", "--launches", "2", "--seconds-per-point", "0.01", "-o", "OUT")
 
 KINDS = (
     Kind("measure", (*WEFT, "measure", "echo", "--bytes", "8,1K", *_QUICK), "m.csv", True, True, weight=24),

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import enum
+import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -63,7 +64,14 @@ def measure(
     half_width: Annotated[
         float, typer.Option(min=1e-4, max=1.0, help="Continue until every interval's half-width is at most this share.")
     ] = 0.05,
-    budget: Annotated[float, typer.Option(min=0.0, help="Start no further launch after this many seconds.")] = 60.0,
+    budget: Annotated[
+        float | None,
+        typer.Option(
+            min=0.0,
+            help="End after this many seconds, though the first launch is completed; 0 for just --launches launches.",
+            show_default="no launch beyond --launches after 60 s",
+        ),
+    ] = None,
     resume: outputs.Resume = False,
     force: outputs.Force = False,
     name: Annotated[str, typer.Option(help="What the samples call this machine.")] = "here",
@@ -106,8 +114,12 @@ def measure(
         return
     if trace is not None:
         raise UsageError("--trace is of a simulated run; name a machine with --on")
-    protocol = Protocol(launches, half_width, budget)
+    protocol = Protocol(launches, half_width)
+    if budget is not None:
+        protocol = replace(protocol, budget=budget, limit=budget or math.inf)
     if is_exchange:
+        if budget is not None:
+            raise UsageError("--budget: exchanges are measured in just --launches launches")
         _exchanges_here(names, parameters, protocol, seed, name, delivery)
     else:
         _here(names, parameters, protocol, name, delivery)
@@ -218,7 +230,7 @@ def _here(
             _deliver(measurement.table, output, delivery.shown)
         if journal is not None:
             journal.finish()
-    _conclude(measurement, protocol.half_width, output)
+    _conclude(measurement, protocol, output)
 
 
 def _deliver(table: pl.DataFrame, output: Path | None, shown: Format) -> None:
@@ -250,7 +262,7 @@ def _deliver(table: pl.DataFrame, output: Path | None, shown: Format) -> None:
         raise lost
 
 
-def _conclude(measurement: Measurement, half_width: float, output: Path | None) -> None:
+def _conclude(measurement: Measurement, asked: Protocol, output: Path | None) -> None:
     """Say how well the points are known; ends with 130 if someone interrupted, with 3 if not all have converged."""
     from weft.launch import mpiexec, protocol
     from weft.samples.summary import MINIMUM_LAUNCHES
@@ -264,11 +276,16 @@ def _conclude(measurement: Measurement, half_width: float, output: Path | None) 
             f"[bold yellow]NOT CONVERGED[/]: {launches} launch{'es' if launches > 1 else ''}; a 95% interval of the "
             f"median needs {MINIMUM_LAUNCHES} or more (--launches)."
         )
+        if launches < asked.launches and measurement.spent >= asked.limit:
+            outputs.note(
+                f"--budget {asked.limit:g} ended it before the {asked.launches} launches that were asked for"
+                + ("; go on with --resume." if output else ".")
+            )
     elif loose:
         outputs.note(
             f"[bold yellow]NOT CONVERGED[/]: {loose} of {points} points; the widest interval is "
-            f"±{measurement.widest or 0:.1%} of its median, ±{half_width:.0%} was asked for; {measurement.spent:.0f} s "
-            "were spent. A larger --budget goes on longer."
+            f"±{measurement.widest or 0:.1%} of its median, ±{asked.half_width:.0%} was asked for; "
+            f"{measurement.spent:.0f} s were spent. A larger --budget goes on longer."
         )
     if measurement.count(protocol.ONE_LAUNCH):
         outputs.note("One launch: no interval over launches. Start it again with -o FILE --resume to add launches.")

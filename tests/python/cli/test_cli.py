@@ -350,6 +350,23 @@ def test_an_interrupted_measurement_keeps_its_launches(native, tmp_path):
 
 
 @pytest.mark.mpi
+def test_a_budget_holds_against_launches(native, tmp_path):
+    path = tmp_path / "here.csv"
+    words = ["echo", "--bytes", "8", "--seconds-per-point", "0.5", "--launches", "1000", "--budget", "0.1"]
+    found = command("measure", *words, "-o", str(path))
+    assert found.returncode == 3, found.stderr
+    said = " ".join(found.stderr.split())
+    assert "--budget 0.1 ended it before the 1000 launches that were asked for; go on with --resume." in said
+    assert len(read(path)) == 1
+
+
+def test_exchanges_take_no_budget():
+    found = command("measure", "messages", "--pattern", "all-to-all", "--ranks", "2", "--budget", "5")
+    assert found.returncode == 2
+    assert "--budget: exchanges are measured in just --launches launches" in found.stderr
+
+
+@pytest.mark.mpi
 @pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="launches are seen in /proc")
 def test_a_measurement_interrupted_in_its_first_launch_says_what_there_is(native, tmp_path):
     path = tmp_path / "here.csv"

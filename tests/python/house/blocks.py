@@ -6,7 +6,7 @@ it needs saying:
 
 - `<!-- not run: REASON -->`: the block is shown only;
 - `<!-- fails: 2 -->`: its last command ends with this exit code;
-- `<!-- run with: --budget 1 -->`: what is added to each command that measures, so that a test is short.
+- `<!-- run with: --budget 0 -->`: what is added to each command that measures, so that a test is short.
 """
 
 from __future__ import annotations
