@@ -148,7 +148,7 @@ def pair(value: str | tuple[int, int] | None, what: str) -> tuple[int, int] | No
     return int(match[1]), int(match[2])
 
 
-def shapes(value: str | Iterable[Iterable[int]] | None, what: str) -> tuple[tuple[int, ...], ...]:
+def shapes(value: str | Iterable[str | Iterable[int]] | None, what: str) -> tuple[tuple[int, ...], ...]:
     """Shapes: a list of `4x4x4`, and ranges `8x8:64x64`, which double every extent until the last would be passed.
 
     Raises
@@ -160,11 +160,13 @@ def shapes(value: str | Iterable[Iterable[int]] | None, what: str) -> tuple[tupl
     --------
     >>> shapes("8x8:32x32,100", "shape")
     ((8, 8), (16, 16), (32, 32), (100,))
+    >>> shapes([(8, 8), "16x16"], "shape")
+    ((8, 8), (16, 16))
     """
     if value is None:
         return ()
     if not isinstance(value, str):
-        return tuple(tuple(shape) for shape in value)
+        return tuple(_shape(shape, shape, what) if isinstance(shape, str) else tuple(shape) for shape in value)
     expanded: list[tuple[int, ...]] = []
     for part in value.split(","):
         first, colon, last = part.partition(":")

@@ -17,6 +17,8 @@ from weft.launch.simulate import simulate
 
 _SUFFIXES = (".csv", ".parquet")
 LENGTHS = "8:8192"
+SIZES = ("bytes", "shape", "extent")
+"""Columns of samples that a benchmark may take as what it is run with."""
 
 
 def tables(
@@ -97,7 +99,8 @@ def _run(
     machine: Machine, files: Sequence[pl.DataFrame], lengths: str, hops: str | None
 ) -> tuple[pl.DataFrame, list[str]]:
     if files:
-        return same_points(machine, pl.concat([f.select("benchmark", "ranks", "hops", "bytes") for f in files]))
+        held = [f.select("benchmark", "ranks", "hops", *(name for name in SIZES if name in f.columns)) for f in files]
+        return same_points(machine, pl.concat(held, how="diagonal_relaxed"))
     if hops is None:
         return _between_nearest(simulate(machine, "echo", bytes=lengths)), []
     return simulate(machine, "echo", bytes=lengths, hops=hops), []
@@ -116,8 +119,8 @@ def same_points(machine: Machine, wanted: pl.DataFrame) -> tuple[pl.DataFrame, l
     machine
         Where.
     wanted
-        A table with `benchmark`, `ranks`, `hops` and `bytes`; benchmarks that weft does not have are passed over.
-        Distances that it does not tell, or of which the machine has none, are those of nearest nodes.
+        A table with `benchmark`, `ranks`, `hops` and those of `SIZES` that it has; benchmarks that weft does not have
+        are passed over. Distances that it does not tell, or of which the machine has none, are those of nearest nodes.
 
     Returns
     -------
@@ -134,7 +137,11 @@ def same_points(machine: Machine, wanted: pl.DataFrame) -> tuple[pl.DataFrame, l
         known = benchmarks().get(str(name))
         if known is None:
             continue
-        points: dict[str, Any] = {"bytes": part["bytes"].drop_nulls().unique().sort().to_list() or None}
+        points: dict[str, Any] = {
+            name: part[name].drop_nulls().unique(maintain_order=True).to_list() or None
+            for name in SIZES
+            if name in known.takes and name in part.columns
+        }
         distances = part["hops"].drop_nulls().unique().sort().to_list() if "hops" in known.takes else []
         try:
             if "hops" in known.takes:

@@ -59,6 +59,19 @@ def test_a_distance_that_nobody_chose_makes_no_other_point(tmp_path, distance):
     assert compared["hops"].to_list() == [distance]
 
 
+@pytest.mark.parametrize(
+    ("benchmarks", "sizes"),
+    [(["halo", "stencil"], {"shape": "6x6:12x12,5x5x5", "ranks": 8}), ("cholesky", {"extent": "30,70"})],
+)
+def test_machines_run_the_shapes_and_extents_that_were_measured(tmp_path, benchmarks, sizes):
+    table = weft.simulate("ipsc860", benchmarks, **sizes)
+    samples.write(table, tmp_path / "here.csv")
+    compared, notes = side_by_side(tmp_path / "here.csv", "ncube3200")
+    assert notes == []
+    assert len(compared) == len(table)
+    assert compared["ratio ncube3200"].null_count() == 0
+
+
 def test_a_comparison_uses_the_distances_that_both_have(tmp_path):
     samples.write(weft.simulate("ipsc860", "echo", bytes=8, hops="1:3"), tmp_path / "far.csv")
     table, notes = side_by_side(tmp_path / "far.csv", "hgx-h100")
