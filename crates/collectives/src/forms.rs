@@ -82,34 +82,41 @@ fn forms(paths: &Paths, edges: &[crate::bound::Edge], bytes: u64, element: u64) 
     let whole = Part::of(bytes, element, 0, 1);
     let power = 1usize << ranks.ilog2();
     let mut forms = Vec::new();
-    let mut add = |name: String, parts: Vec<Option<Vec<Draft>>>| {
+    // What a form has that others of its name may not have.
+    let mut variants = Vec::new();
+    let mut add_variant = |name: String, variant: String, parts: Vec<Option<Vec<Draft>>>| {
         if let Some(parts) = parts.into_iter().collect() {
             forms.push(Form { name, parts });
+            variants.push(variant);
         }
     };
     let twos = vec![2; power.ilog2() as usize];
     let near_first = digits(&twos, Within::Direct);
     let far_first: Vec<Step> = near_first.iter().rev().cloned().collect();
-    add("recursive doubling".into(), vec![Some(folded(doubled(&near_first, power, whole), ranks, whole))]);
-    for steps in [&near_first, &far_first] {
-        let rounds = divided(steps, power, whole);
-        add("recursive halving".into(), vec![rounds.map(|rounds| folded(rounds, ranks, whole))]);
-    }
+    let mut add = |name: &str, parts| add_variant(name.into(), String::new(), parts);
+    add("recursive doubling", vec![Some(folded(doubled(&near_first, power, whole), ranks, whole))]);
     if ranks <= MAX_DIRECT {
-        add("direct".into(), vec![divided(&digits(&[ranks], Within::Direct), ranks, whole)]);
+        add("direct", vec![divided(&digits(&[ranks], Within::Direct), ranks, whole)]);
+    }
+    add("tree", vec![Some(tree(ranks, whole))]);
+    for (steps, variant) in [(&near_first, "nearest first"), (&far_first, "nearest last")] {
+        let rounds = divided(steps, power, whole);
+        let parts = vec![rounds.map(|rounds| folded(rounds, ranks, whole))];
+        add_variant("recursive halving".into(), variant.into(), parts);
     }
     let (extents, is_torus) = paths.axes(edges);
     for extents in &extents {
+        let of = shape(extents);
         for (name, factors) in two_level(extents) {
             let steps = digits(&factors, Within::Direct);
             let rounds = divided(&steps, ranks, whole);
-            add(format!("{name}, nearest first"), vec![rounds]);
+            add_variant(format!("{name}, nearest first"), of.clone(), vec![rounds]);
             let steps: Vec<Step> = steps.into_iter().rev().collect();
-            add(format!("{name}, nearest last"), vec![divided(&steps, ranks, whole)]);
+            add_variant(format!("{name}, nearest last"), of.clone(), vec![divided(&steps, ranks, whole)]);
         }
     }
     for extents in extents.iter().filter(|_| is_torus) {
-        let count = 2 * extents.len();
+        let (count, of) = (2 * extents.len(), shape(extents));
         let part = |index: usize| (Part::of(bytes, element, index, count), index / 2, index % 2 == 1);
         let swung = |index: usize| {
             let (part, first, is_mirrored) = part(index);
@@ -119,26 +126,45 @@ fn forms(paths: &Paths, edges: &[crate::bound::Edge], bytes: u64, element: u64) 
             let (part, first, is_mirrored) = part(index);
             divided(&rings(extents, first, is_mirrored), ranks, part)
         };
-        add(format!("swing, {count} parts"), (0..count).map(swung).collect());
-        add(format!("rings of axes, {count} parts"), (0..count).map(ringed).collect());
+        add_variant(format!("swing, {count} parts"), of.clone(), (0..count).map(swung).collect());
+        add_variant(format!("rings of axes, {count} parts"), of.clone(), (0..count).map(ringed).collect());
         for first in 0..extents.len() {
             let steps = swing(extents, first, false);
-            add("swing".into(), vec![steps.as_ref().and_then(|steps| divided(steps, ranks, whole))]);
-            add("swing of whole buffers".into(), vec![steps.map(|steps| doubled(&steps, ranks, whole))]);
+            let variant = format!("{of} from axis {first}");
+            let parts = vec![steps.as_ref().and_then(|steps| divided(steps, ranks, whole))];
+            add_variant("swing".into(), variant.clone(), parts);
+            let parts = vec![steps.map(|steps| doubled(&steps, ranks, whole))];
+            add_variant("swing of whole buffers".into(), variant, parts);
         }
     }
     if 2 * ranks * (ranks - 1) <= MAX_MESSAGES {
         let order: Vec<usize> = (0..ranks).collect();
-        add("ring".into(), vec![ring(&order, whole)]);
+        add_variant("ring".into(), String::new(), vec![ring(&order, whole)]);
         for extents in extents.iter().filter(|extents| is_torus && extents.len() > 1) {
-            add("ring from neighbour to neighbour".into(), vec![ring(&snake(extents), whole)]);
+            let parts = vec![ring(&snake(extents), whole)];
+            add_variant("ring from neighbour to neighbour".into(), shape(extents), parts);
         }
         let backwards: Vec<usize> = order.iter().rev().copied().collect();
         let parts = [(order, 0), (backwards, 1)].map(|(order, index)| ring(&order, Part::of(bytes, element, index, 2)));
-        add("ring both ways".into(), parts.to_vec());
+        add_variant("ring both ways".into(), String::new(), parts.to_vec());
     }
-    add("tree".into(), vec![Some(tree(ranks, whole))]);
+    told_apart(forms, &variants)
+}
+
+/// Forms of which no two have one name: those that had say which variant they are.
+fn told_apart(mut forms: Vec<Form>, variants: &[String]) -> Vec<Form> {
+    let names: Vec<String> = forms.iter().map(|form| form.name.clone()).collect();
+    for (form, variant) in forms.iter_mut().zip(variants) {
+        if names.iter().filter(|name| **name == form.name).count() > 1 {
+            form.name = format!("{}, {variant}", form.name);
+        }
+    }
     forms
+}
+
+/// Extents as people write them: `8x32`.
+fn shape(extents: &[usize]) -> String {
+    extents.iter().map(usize::to_string).collect::<Vec<_>>().join("x")
 }
 
 /// What `extents` of systems and of what is in each allow: direct exchanges on each level, and halving among systems.
@@ -372,6 +398,7 @@ mod tests {
             let fabric = fabric(&topology, forwards);
             // Blocks of unequal length, and buffers of fewer elements than blocks.
             for bytes in [4 * 1009, 4 * 13] {
+                let mut forms = BTreeSet::new();
                 for exchange in exchanges(&fabric, Collective::Allreduce, bytes, 4, usize::MAX) {
                     let form = exchange.form.clone();
                     let schedule = Schedule {
@@ -388,8 +415,9 @@ mod tests {
                     let program = Timed::new(Arc::new(schedule), false, 1).unwrap();
                     weft_threads::run(program.ranks(), &program, &weft_threads::Options::default())
                         .unwrap_or_else(|error| panic!("{topology:?}, {form}: {error}"));
-                    names.insert(form);
+                    assert!(forms.insert(form.clone()), "{topology:?} has two forms {form}");
                 }
+                names.append(&mut forms);
             }
         }
         let expected = [
@@ -398,13 +426,14 @@ mod tests {
             "direct on 2 levels, nearest last",
             "halving by prime factors, nearest first",
             "recursive doubling",
-            "recursive halving",
+            "recursive halving, nearest first",
+            "recursive halving, nearest last",
             "ring",
             "ring both ways",
             "ring from neighbour to neighbour",
             "rings of axes, 4 parts",
-            "swing",
-            "swing of whole buffers",
+            "swing, 4x4 from axis 0",
+            "swing of whole buffers, 4x4 from axis 1",
             "swing, 4 parts",
             "tree",
         ];
