@@ -1,4 +1,5 @@
-"""mpi4py's own test suite in virtual time: every module of it in `weft run`, ranks of one process.
+"""mpi4py's own test suite in virtual time: every module of it in `weft run`, ranks of one process or
+of a process each (`--isolate`).
 
 The suite is that of mpi4py's source distribution (its folder `test`), unchanged; `--suite` names the folder. A test has
 passed if it has passed on every rank; what did not is listed with its reason, and what the suite itself skips (tests
@@ -72,6 +73,7 @@ def options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--suite", type=Path, required=True, help="folder `test` of mpi4py's source distribution")
     parser.add_argument("--ranks", type=numbers, default=[1, 2, 3, 4, 8], help="numbers of ranks (default 1,2,3,4,8)")
     parser.add_argument("--modules", default="test_*", help="pattern of modules (default all)")
+    parser.add_argument("--isolate", action="store_true", help="ranks with a process each (default one for all)")
     parser.add_argument("--machine", default="ipsc860", help="the machine (default ipsc860)")
     parser.add_argument("--part-of", type=Path, metavar="RECORD", help="keep what this record has of other ranks")
     parser.add_argument("--limit", type=positive, default=900, help="seconds for a module (default 900)")
@@ -116,6 +118,7 @@ def run_module(module: str, folder: Path, ranks: int, chosen: argparse.Namespace
     results = folder / f"{module}.{ranks}"
     results.mkdir()
     command = [sys.executable, "-m", "weft.cli.main", "run", "--on", chosen.machine, "-n", str(ranks)]
+    command += ["--isolate"] if chosen.isolate else []
     command += [str(folder / "run_module.py"), module, str(results)]
     environment = {**os.environ, "MPI4PY_TEST_SPAWN": "0"}
     try:
@@ -147,14 +150,13 @@ def run(chosen: argparse.Namespace, report: Report) -> None:
         modules = sorted(path.stem for path in folder.glob(f"{chosen.modules}.py"))
         for ranks in chosen.ranks:
             tally = Tally()
+            what = f"{ranks} ranks{' in processes' if chosen.isolate else ''}"
             for module in modules:
                 run_module(module, folder, ranks, chosen, tally)
             ran = tally.total - tally.skipped.total()
-            report.figure(
-                f"{ranks} ranks: passed of those that ran", tally.passed / max(ran, 1), "", PASSED, "at least"
-            )
-            report.figure(f"{ranks} ranks: passed of all", tally.passed / max(tally.total, 1))
-            report.notes[f"{ranks} ranks"] = {
+            report.figure(f"{what}: passed of those that ran", tally.passed / max(ran, 1), "", PASSED, "at least")
+            report.figure(f"{what}: passed of all", tally.passed / max(tally.total, 1))
+            report.notes[what] = {
                 "tests": tally.total,
                 "passed": tally.passed,
                 "skipped": dict(tally.skipped.most_common()),

@@ -5,7 +5,7 @@ mod common;
 use common::machine;
 use weft_comm::{CommError, Communicator, Payload, Program, RunError, Source, Tag, TagSelector, Work};
 use weft_machine::{Completion, Switching, Topology};
-use weft_sim::{Options, Outcome, Placement, run};
+use weft_sim::{Options, Outcome, Placement, run, run_with};
 
 const TAG: Tag = Tag::User(1);
 const ANY: TagSelector = TagSelector::AnyUser;
@@ -382,4 +382,32 @@ fn a_rank_is_told_when_nothing_can_happen_any_more() {
     // 50, 10 to send, 1 and 10 on the link, 10 to receive; at 81 it is quiet; 10 to send, 1 on the link, 10 to receive.
     // The last event is that this message enters the network, at 91: nothing that others wait for comes after it.
     assert_eq!(outcome.outputs.iter().map(|&time| micros(time)).collect::<Vec<_>>(), [91.0, 102.0]);
+}
+
+#[test]
+fn a_rank_that_asks_for_a_wake_whenever_it_is_woken_has_one() {
+    let polls = std::cell::Cell::new(0);
+    let start = |comm: weft_sim::SimComm| {
+        let polls = &polls;
+        async move {
+            for _ in 0..10 {
+                let end = comm.clock() + weft_base::Picos(1_000_000);
+                std::future::poll_fn(|_| {
+                    polls.set(polls.get() + 1);
+                    if comm.run_time() >= end {
+                        return std::task::Poll::Ready(());
+                    }
+                    comm.wake_at(end);
+                    comm.wake_at(end);
+                    std::task::Poll::Pending
+                })
+                .await;
+                comm.advance_to(end);
+            }
+            Ok::<(), CommError>(())
+        }
+    };
+    run_with(&machine(ring_of(2), Switching::CutThrough), &Placement::identity(1), start, &Options::default()).unwrap();
+    // Each wait is polled when it begins and when it ends.
+    assert_eq!(polls.get(), 20);
 }

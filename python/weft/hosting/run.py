@@ -22,7 +22,7 @@ from weft._core import Machine, RunError, UsageError
 from weft.catalogue import machine as find_machine
 from weft.catalogue import passes_messages
 from weft.extras import require
-from weft.hosting import here, limits
+from weft.hosting import here, limits, lines
 from weft.hosting.binary import Kind, Linkage, kind, libraries, linkage, needs_processes
 from weft.hosting.library import OPEN_MPI_NAME, open_mpi_path
 from weft.hosting.library import path as library_path
@@ -366,20 +366,27 @@ def _check_linkage(path: Path) -> Path:
 
 
 def _names(folder: Path) -> dict[str, str]:
-    """The environment of ranks: the library under all names that programs ask for."""
+    """The environment of ranks: the library under all names that programs ask for, and lines that stay whole."""
     names = folder / "names"
     names.mkdir()
     for name in _MPICH:
         (names / name).symlink_to(library_path())
-    libraries = os.environ.get("LD_LIBRARY_PATH")
+    (names / "sitecustomize.py").symlink_to(Path(lines.__file__))
     return {
-        "LD_LIBRARY_PATH": str(names) if not libraries else f"{names}:{libraries}",
+        "LD_LIBRARY_PATH": _first(names, "LD_LIBRARY_PATH"),
+        "PYTHONPATH": _first(names, "PYTHONPATH"),
         "MPI4PY_MPIABI": "mpich",
         "WEFT_RUN_LIBRARY": str(library_path()),
         # Ranks that use weft's arrays exchange by messages, which have a price in virtual time; memory has none.
         "WEFT_MPI_LIBRARY": str(library_path()),
         "WEFT_SHARED_MEMORY": "0",
     }
+
+
+def _first(folder: Path, variable: str) -> str:
+    """A variable that lists folders, with this one before the rest."""
+    rest = os.environ.get(variable)
+    return f"{folder}:{rest}" if rest else str(folder)
 
 
 HEAP = {"PYTHONMALLOC": "malloc", "GLIBC_TUNABLES": "glibc.malloc.hugetlb=1"}

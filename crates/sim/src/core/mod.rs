@@ -11,7 +11,7 @@ mod waiting;
 
 use std::collections::VecDeque;
 
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use slab::Slab;
 use weft_base::{Interrupt, Operation, Picos};
 use weft_comm::matching::{Envelope, MatchQueues, Pattern};
@@ -119,6 +119,8 @@ pub(crate) struct Core {
     deferred: Vec<u32>,
     /// What ranks wait for in a probe.
     probing: FxHashMap<u32, Pattern>,
+    /// The wakes that are in the queue: a rank that asks for one each time it is woken must not have more and more.
+    wakes: FxHashSet<(u32, Picos)>,
     /// Ranks that want to know when nothing can happen any more, and whether they are told.
     quiet: std::collections::BTreeMap<u32, bool>,
     forwarding: Table<Forwarding>,
@@ -178,6 +180,7 @@ impl Core {
             ready: VecDeque::new(),
             deferred: Vec::new(),
             probing: FxHashMap::default(),
+            wakes: FxHashSet::default(),
             quiet: std::collections::BTreeMap::new(),
             is_plain: !steals
                 && machine.packets.is_none()
@@ -331,7 +334,15 @@ impl Core {
 
     /// Makes `rank` run at `time`.
     pub fn wake_at(&mut self, rank: u32, time: Picos) {
-        self.queue.push(time.max(self.queue.now()), Event::Wake(rank));
+        let time = time.max(self.queue.now());
+        if self.wakes.insert((rank, time)) {
+            self.queue.push(time, Event::Wake(rank));
+        }
+    }
+
+    fn wake(&mut self, now: Picos, rank: u32) {
+        self.wakes.remove(&(rank, now));
+        self.make_ready(rank);
     }
 
     /// Whether `rank` wants to know when nothing can happen any more.
@@ -368,7 +379,7 @@ impl Core {
             Event::Transfer(message) => self.transfer(now, message),
             Event::Packet(packet) => self.forward(now, packet),
             Event::Settle(rank) => self.settle(now, rank),
-            Event::Wake(rank) => self.make_ready(rank),
+            Event::Wake(rank) => self.wake(now, rank),
             Event::Io(request) => self.step_io(now, request),
             Event::Remote(request) => self.step_remote(now, request),
             Event::Round(rank) => self.enter_round(now, rank),
