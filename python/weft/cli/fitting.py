@@ -18,6 +18,9 @@ weft fit here.csv  # startup, byte time and where the protocol changes, with int
 weft fit here.csv -o here.toml  # the same as a machine file, to simulate and compare
 weft fit here.csv --format json  # a row a piece, for other tools; or csv
 weft fit all.csv --machine ipsc860 --source published  # one machine of a table with several
+weft fit here.csv --benchmark allreduce  # what any benchmark's time is made of: terms of ranks and length
+weft fit here.csv --benchmark allreduce -o allreduce.json  # the same as a file, to predict from
+weft fit allreduce.json --ranks 48,96 --bytes 8:1M  # times there with intervals; -o FILE.csv writes them as samples
 """
 
 
@@ -27,14 +30,34 @@ def add_to(app: typer.Typer) -> None:
 
 
 def fit(
-    file: Annotated[Path, typer.Argument(help="Samples of echo: a .csv or .parquet file.")],
-    output: Annotated[Path | None, typer.Option("-o", "--output", help="Write a machine file (.toml).")] = None,
+    file: Annotated[Path, typer.Argument(help="Samples, a .csv or .parquet file; or models that fit wrote, .json.")],
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            "-o",
+            "--output",
+            help="Write a machine file (.toml); of another benchmark the models (.json), or what they predict (.csv, "
+            ".parquet).",
+        ),
+    ] = None,
     force: outputs.Replace = False,
     machine: Annotated[str | None, typer.Option(help="The machine to fit, if the file has several.")] = None,
     source: Annotated[
         str | None, typer.Option(help="measured, simulated, predicted or published, if the file has several.")
     ] = None,
     name: Annotated[str | None, typer.Option(help="Name in the machine file. Default: the file's own name.")] = None,
+    benchmark: Annotated[
+        str | None,
+        typer.Option(help="Fit an empirical model of this benchmark. Default: echo, or the only one in the file."),
+    ] = None,
+    ranks: Annotated[
+        str | None,
+        typer.Option(
+            help="Predict the benchmark on so many ranks (2:64 doubles). Neighbours, or bytes of background messages, "
+            "where the benchmark was measured with several of those."
+        ),
+    ] = None,
+    bytes: Annotated[str | None, typer.Option(help="Predict the benchmark at these lengths.")] = None,
     shown: outputs.Shown = outputs.Format.TABLE,
     most_pieces: Annotated[int, typer.Option(min=1, help="Maximum number of pieces of the curve.")] = 4,
     tolerance: Annotated[
@@ -47,13 +70,33 @@ def fit(
 ) -> None:
     """Fit the cost of messages: startup and byte time, in as many pieces as the protocol has, and the cost of a hop.
 
-    If the samples cannot determine a figure, the command refuses and explains why. It writes no machine file whose
-    startup may be 0.
+    Of other benchmarks it fits a sum of terms of ranks and length, as few as predict best what was left out, in pieces
+    of length. If the samples cannot determine a figure, the command refuses and explains why. It writes no machine file
+    whose startup may be 0.
     """
     from weft import model, samples
+    from weft._core import UsageError
+    from weft.cli import fitting_benchmarks
     from weft.files import deliver
+    from weft.launch.ranges import numbers
 
-    outputs.check(output, (".toml",), force=force)
+    counts, lengths = numbers(ranks, "ranks", "double", lowest=1), numbers(bytes, "bytes", "double")
+    is_prediction = ranks is not None or bytes is not None
+    is_of_models = benchmark is not None or is_prediction or file.suffix.lower() == ".json"
+    outputs.check(output, _suffixes(is_of_models, is_prediction, output), force=force)
+    models = fitting_benchmarks.load(file, benchmark, machine, source, most_pieces, is_asked=is_of_models)
+    if models is not None:
+        if output is not None and output.suffix == ".toml":
+            raise UsageError(
+                f"{output}: a machine file is fitted to echo, and {file} has {models.models[0].benchmark}; measure "
+                "echo, or name a .json file for the models"
+            )
+        fitting_benchmarks.fit_and_show(
+            models, counts, lengths, output, shown, is_prediction=is_prediction, force=force
+        )
+        return
+    if output is not None and output.suffix == ".json":
+        raise UsageError(f"{output}: echo has a machine file; name a .toml file, or choose --benchmark echo for models")
     fitted = model.fit(samples.read(file), machine, source, most_pieces=most_pieces, tolerance=tolerance)
     if outputs.show_plainly(fitted.table(), shown):
         for note in fitted.notes:
@@ -64,6 +107,15 @@ def fit(
         _refuse_unknown(fitted)
         deliver(fitted.to_machine(name or output.stem, file.name).encode(), output)
         outputs.wrote(f"machine file: {output}")
+
+
+def _suffixes(is_of_models: bool, is_prediction: bool, output: Path | None) -> tuple[str, ...]:
+    """What an output may end with; where the file decides what is fitted, its samples do later."""
+    if is_prediction:
+        return (".csv", ".parquet")
+    if is_of_models:
+        return (".json",)
+    return (".json",) if output is not None and output.suffix == ".json" else (".toml",)
 
 
 MAX_HALF_WIDTH = 0.5

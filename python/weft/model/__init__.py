@@ -11,6 +11,7 @@
 '75.0 us, 0.40 us/B, half rate at 187.5 B'
 """
 
+from weft.model.benchmark_fit import BenchmarkFit, fit_benchmark
 from weft.model.communication_rate import (
     CommunicationFit,
     fit_communication,
@@ -27,11 +28,14 @@ from weft.model.exchange import ExchangeTimes, exchange_times
 from weft.model.fitting import BENCHMARKS, Fit, fit, fit_all
 from weft.model.halo import predict_halo
 from weft.model.machine_file import machine_text
+from weft.model.model_file import read_models, write_models
 from weft.model.prediction import DescribedMachine, predict
+from weft.model.scaling import Scaling
 from weft.model.stencil import NodeTimes, predict_stencil
 
 __all__ = [
     "BENCHMARKS",
+    "BenchmarkFit",
     "CommunicationFit",
     "Curve",
     "DescribedMachine",
@@ -41,11 +45,13 @@ __all__ = [
     "FitError",
     "NodeTimes",
     "Piece",
+    "Scaling",
     "best_steps_per_exchange",
     "compare",
     "exchange_times",
     "fit",
     "fit_all",
+    "fit_benchmark",
     "fit_communication",
     "held_out",
     "largest_rate",
@@ -57,5 +63,7 @@ __all__ = [
     "predict_stencil",
     "predicted",
     "rates",
+    "read_models",
     "time_per_step",
+    "write_models",
 ]

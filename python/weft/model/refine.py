@@ -142,7 +142,7 @@ def of_launches(
         return np.zeros((4, 4)), np.zeros((4, 4)), np.zeros((4, 4))
     medians = points.covariance
     if medians is None:
-        medians = np.atleast_2d(np.cov(_bootstrap(points, generator) / points.seconds, rowvar=False))
+        medians = np.atleast_2d(np.cov(bootstrap(points, generator) / points.seconds, rowvar=False))
         medians *= count / (count - 1)
     shared = _in_common(medians)
     inflated = UNSEEN * float(np.mean([inflation(column[~np.isnan(column)]) for column in points.launches.T]))
@@ -191,7 +191,7 @@ def _start(design: Floats, seconds: Floats, weights: Floats) -> Floats:
     return coefficients
 
 
-def _bootstrap(points: Points, generator: np.random.Generator) -> Floats:
+def bootstrap(points: Points, generator: np.random.Generator) -> Floats:
     """Medians of each point for launches drawn with replacement."""
     count = len(points.launches)
     draws = np.zeros((RESAMPLES, len(points)))
