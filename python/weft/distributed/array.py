@@ -46,9 +46,11 @@ class DistributedArray(ArrayOperations):
     padded
         All of this rank's memory but the ghosts: a full block, elements and padding (see `Geometry.garbage_mask`).
 
-    Operators, ufuncs and `out=` work element by element, with numbers, arrays of the same geometry, and numpy arrays
-    that every rank has, which broadcast. Reductions (`sum`, `max`, `mean`, `norm`, `dot`; `axis=` too), and parts such
-    as `x[2, 1:3]`, a numpy array on every rank, are collective. `redistribute` divides the array in another way.
+    Operators, ufuncs and `out=` work element by element, with numbers, arrays of the same geometry, and arrays that
+    broadcast: distributed ones of another shape, or numpy arrays that every rank has. Reductions (`sum`, `max`, `mean`,
+    `std`, `argmax`, `norm`, `dot`; `axis=` and `keepdims=` too), and parts such as `x[2, 1:3]` and `x[x > 0]`, a numpy
+    array on every rank, are collective, and so are functions along an axis (`np.sort`, `np.cumsum`, `np.fft.fft`),
+    `x.T` and `x @ y`. `redistribute` divides the array in another way.
 
     Examples
     --------

@@ -1,26 +1,27 @@
 """Distributed arrays as numpy's: operators, functions of elements, reductions, parts.
 
-What is done element by element stays on its rank. What needs all ranks is collective, and gives the same on every one.
+What is done element by element stays on its rank, but for arrays that are broadcast. What needs all ranks is
+collective, and gives the same on every one.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from weft._core import UsageError
-from weft.distributed import calls
+from weft.distributed import moving, reducing
+from weft.distributed.parts import part_of, put_part
+from weft.distributed.reducing import Axes, axes_of, combined_partials, reduced
 
 if TYPE_CHECKING:
     from weft.distributed.array import DistributedArray
     from weft.distributed.geometry import Geometry
 
-Slices = tuple[slice, ...]
-Axes = int | Sequence[int] | None
 
 KEPT_SHIFTS = 32
 """Plans of single shifts that the ranks of a communicator keep."""
@@ -34,18 +35,30 @@ class ArrayOperations(np.lib.mixins.NDArrayOperatorsMixin):
     dtype: np.dtype[Any]
 
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, out: Any = None, **options: Any) -> Any:
-        """A function of elements: of distributed arrays of one geometry, numbers, and arrays that every rank has."""
+        """A function of elements: of distributed arrays, numbers, and arrays that every rank has."""
         if method == "reduce":
+            known = {"axis", "dtype", "keepdims", "where", "initial"}
+            if out not in (None, (None,)) or set(options) - known:
+                raise UsageError(
+                    f"numpy.{ufunc.__name__}.reduce of a distributed array takes {', '.join(sorted(known))} only"
+                )
+            return reduced(inputs[0], ufunc, options.pop("axis", 0), options.pop("dtype", None), **options)
+        if method == "accumulate" and out is None:
             axis = options.pop("axis", 0)
-            if out is not None or options.pop("keepdims", False) or set(options) - {"dtype"}:
-                raise UsageError(f"numpy.{ufunc.__name__}.reduce of a distributed array takes axis and dtype only")
-            return reduced(inputs[0], ufunc, axis, options.get("dtype"))
-        if method != "__call__":
-            raise UsageError(f"numpy.{ufunc.__name__}.{method} is not for distributed arrays: use .local, or gather()")
+            return reducing.along_lines(inputs[0], axis, lambda lines, own: ufunc.accumulate(lines, own, **options))
+        if ufunc is np.matmul and method == "__call__" and out is None:
+            return matrix_product(*inputs)
+        if method != "__call__" or ufunc.signature is not None:
+            raise UsageError(
+                f"numpy.{ufunc.__name__}{'' if method == '__call__' else '.' + method} is not for distributed arrays: "
+                "use .local, or gather()"
+            )
         return of_elements(ufunc, inputs, out or (), options)
 
     def __array_function__(self, function: Any, types: Any, arguments: Any, options: Any) -> Any:
         """Other functions of numpy: those that are known here, and on one rank all of them, as of a numpy array."""
+        from weft.distributed.functions import FUNCTIONS
+
         known = FUNCTIONS.get(function)
         if known is not None:
             return known(*arguments, **options)
@@ -55,43 +68,182 @@ class ArrayOperations(np.lib.mixins.NDArrayOperatorsMixin):
         return function(*_as_numpy(arguments), **_as_numpy(options))
 
     def __getitem__(self, key: Any) -> Any:
-        """A part of the array by integers, slices and `...`, as a numpy array on every rank. Collective."""
+        """A part as a numpy array on every rank: by integers, slices, `...`, one list, or a mask. Collective."""
         return part_of(self._self(), key)
 
     def __setitem__(self, key: Any, value: Any) -> None:
-        """Writes a part by integers, slices and `...`: a number, or an array that every rank has."""
+        """Writes a part from a number, or an array that every rank has. Collective where the key is a mask."""
         put_part(self._self(), key, value)
 
-    def sum(self, axis: Axes = None, dtype: DTypeLike | None = None, out: None = None) -> Any:
-        """The sum: a number, or with axes a distributed array of the others. Collective."""
-        return reduced(self._self(), np.add, axis, dtype, out)
+    def __len__(self) -> int:
+        return self.geometry.shape[0]
 
-    def prod(self, axis: Axes = None, dtype: DTypeLike | None = None, out: None = None) -> Any:
+    def __iter__(self) -> Iterator[Any]:
+        """Row after row, as numpy arrays on every rank. Collective."""
+        return (self[row] for row in range(len(self)))
+
+    def __bool__(self) -> bool:
+        return bool(self.item())
+
+    def __float__(self) -> float:
+        return float(self.item())
+
+    def __int__(self) -> int:
+        return int(self.item())
+
+    def item(self) -> Any:
+        """The element of an array of one, as Python's number. Collective.
+
+        Raises
+        ------
+        UsageError
+            If the array has several.
+        """
+        if self._self().size != 1:
+            raise UsageError(
+                f"an array of {self._self().size} elements is not one number; use .any(), .all() or an index"
+            )
+        return self[(0,) * self._self().ndim].item()
+
+    def tolist(self) -> Any:
+        """All elements in Python's lists, on every rank. Collective."""
+        whole = self._self().gather(None)
+        assert whole is not None
+        return whole.tolist()
+
+    @property
+    def itemsize(self) -> int:
+        """Bytes of an element."""
+        return int(self.dtype.itemsize)
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of all elements, on all ranks together."""
+        return self._self().size * self.itemsize
+
+    @property
+    def real(self) -> DistributedArray:
+        """The real parts, as an array of its own."""
+        return _only_one(of_elements(np.real, [self], (), {}))
+
+    @property
+    def imag(self) -> DistributedArray:
+        """The imaginary parts, as an array of its own."""
+        return _only_one(of_elements(np.imag, [self], (), {}))
+
+    @property
+    def T(self) -> DistributedArray:  # noqa: N802  (numpy's name)
+        """The axes in the opposite order. Collective."""
+        return self.transpose()
+
+    def transpose(self, *axes: Any) -> DistributedArray:
+        """The axes in another order, the opposite one by default, divided over the ranks alike. Collective."""
+        words = axes[0] if len(axes) == 1 and (axes[0] is None or isinstance(axes[0], (tuple, list))) else axes
+        return _transposed(self._self(), tuple(words or range(self._self().ndim)[::-1]))
+
+    def conj(self) -> DistributedArray:
+        """The complex conjugates."""
+        return _only_one(of_elements(np.conjugate, [self], (), {}))
+
+    def round(self, decimals: int = 0) -> DistributedArray:
+        """Rounded to some decimals."""
+        return _only_one(of_elements(np.round, [self], (), {"decimals": decimals}))
+
+    def clip(self, min: Any = None, max: Any = None) -> DistributedArray:
+        """Limited to a range."""
+        return _only_one(of_elements(np.clip, [self, min, max], (), {}))
+
+    def fill(self, value: Any) -> None:
+        """Gives every element one value."""
+        self.local[...] = value
+
+    def sum(self, axis: Axes = None, dtype: DTypeLike | None = None, out: None = None, **options: Any) -> Any:
+        """The sum: a number, or with axes a distributed array of the others. Collective.
+
+        Like all reductions it takes numpy's `keepdims`, `where` and `initial`.
+        """
+        return reduced(self._self(), np.add, axis, dtype, out, **options)
+
+    def prod(self, axis: Axes = None, dtype: DTypeLike | None = None, out: None = None, **options: Any) -> Any:
         """The product. Collective."""
-        return reduced(self._self(), np.multiply, axis, dtype, out)
+        return reduced(self._self(), np.multiply, axis, dtype, out, **options)
 
-    def max(self, axis: Axes = None, out: None = None) -> Any:
+    def max(self, axis: Axes = None, out: None = None, **options: Any) -> Any:
         """The greatest element. Collective."""
-        return reduced(self._self(), np.maximum, axis, None, out)
+        return reduced(self._self(), np.maximum, axis, None, out, **options)
 
-    def min(self, axis: Axes = None, out: None = None) -> Any:
+    def min(self, axis: Axes = None, out: None = None, **options: Any) -> Any:
         """The least element. Collective."""
-        return reduced(self._self(), np.minimum, axis, None, out)
+        return reduced(self._self(), np.minimum, axis, None, out, **options)
 
-    def any(self, axis: Axes = None, out: None = None) -> Any:
+    def any(self, axis: Axes = None, out: None = None, **options: Any) -> Any:
         """Whether any element is true. Collective."""
-        return reduced(self._self(), np.logical_or, axis, None, out)
+        return reduced(self._self(), np.logical_or, axis, None, out, **options)
 
-    def all(self, axis: Axes = None, out: None = None) -> Any:
+    def all(self, axis: Axes = None, out: None = None, **options: Any) -> Any:
         """Whether all elements are true. Collective."""
-        return reduced(self._self(), np.logical_and, axis, None, out)
+        return reduced(self._self(), np.logical_and, axis, None, out, **options)
 
-    def mean(self, axis: Axes = None, dtype: DTypeLike | None = None, out: None = None) -> Any:
+    def mean(
+        self, axis: Axes = None, dtype: DTypeLike | None = None, out: None = None, *, keepdims: bool = False
+    ) -> Any:
         """The mean. Collective."""
         axes = axes_of(axis, self._self().ndim)
         count = math.prod(self.geometry.shape[one] for one in axes)
         wanted = dtype if dtype is not None or self.dtype.kind in "fc" else np.float64
-        return self.sum(axis, wanted, out) / count
+        # numpy adds what has 16 bits in 32.
+        adding = np.float32 if self.dtype == np.float16 and dtype is None else wanted
+        total = self.sum(axis, adding, out, keepdims=keepdims) / count
+        return total.astype(np.float16) if adding is np.float32 else total
+
+    def var(
+        self,
+        axis: Axes = None,
+        dtype: DTypeLike | None = None,
+        out: None = None,
+        ddof: float = 0,
+        *,
+        keepdims: bool = False,
+    ) -> Any:
+        """The variance. Collective."""
+        _refuse_out(out)
+        return reducing.variance(self._self(), axis, dtype, ddof, bool(keepdims))
+
+    def std(
+        self,
+        axis: Axes = None,
+        dtype: DTypeLike | None = None,
+        out: None = None,
+        ddof: float = 0,
+        *,
+        keepdims: bool = False,
+    ) -> Any:
+        """The standard deviation. Collective."""
+        return np.sqrt(self.var(axis, dtype, out, ddof, keepdims=keepdims))
+
+    def argmax(self, axis: int | None = None, out: None = None, *, keepdims: bool = False) -> Any:
+        """Where the greatest element is, the first of several, counted flat or along an axis. Collective."""
+        _refuse_out(out)
+        return reducing.extreme_index(self._self(), np.argmax, axis, bool(keepdims))
+
+    def argmin(self, axis: int | None = None, out: None = None, *, keepdims: bool = False) -> Any:
+        """Where the least element is, the first of several, counted flat or along an axis. Collective."""
+        _refuse_out(out)
+        return reducing.extreme_index(self._self(), np.argmin, axis, bool(keepdims))
+
+    def cumsum(self, axis: int | None = None, dtype: DTypeLike | None = None, out: None = None) -> DistributedArray:
+        """The running sum along an axis. Collective."""
+        _refuse_out(out)
+        from weft.distributed.functions import running
+
+        return _only_one(running(np.cumsum, self._self(), axis, dtype))
+
+    def cumprod(self, axis: int | None = None, dtype: DTypeLike | None = None, out: None = None) -> DistributedArray:
+        """The running product along an axis. Collective."""
+        _refuse_out(out)
+        from weft.distributed.functions import running
+
+        return _only_one(running(np.cumprod, self._self(), axis, dtype))
 
     def norm(self, ord: float = 2) -> float:
         """The norm of all elements as one vector: `ord` is 1, 2 or infinity. Collective.
@@ -121,7 +273,7 @@ class ArrayOperations(np.lib.mixins.NDArrayOperatorsMixin):
 
     def astype(self, dtype: DTypeLike) -> DistributedArray:
         """A copy with elements of another type, without ghosts' values."""
-        result = _like(self._self(), np.dtype(dtype))
+        result = like(self._self(), np.dtype(dtype))
         result.local[...] = self.local.astype(dtype)
         return result
 
@@ -133,9 +285,13 @@ class ArrayOperations(np.lib.mixins.NDArrayOperatorsMixin):
         UsageError
             If the other geometry has another shape, or is over other ranks.
         """
-        if geometry.shape != self.geometry.shape:
-            raise UsageError(f"the array has shape {self.geometry.shape}, but the geometry has {geometry.shape}")
-        return _moved(self._self(), self.local, self.dtype, (), geometry, None)
+        own = self._self()
+        if geometry.shape != own.geometry.shape:
+            raise UsageError(f"the array has shape {own.geometry.shape}, but the geometry has {geometry.shape}")
+        moving.same_ranks(own.geometry, geometry)
+        result = type(own)(geometry, own.dtype)
+        result.local[...] = moving.moved(own, own.local, own.geometry.local_slices, geometry.local_slices, own.dtype)
+        return result
 
     def _self(self) -> DistributedArray:
         from weft.distributed.array import DistributedArray
@@ -144,17 +300,28 @@ class ArrayOperations(np.lib.mixins.NDArrayOperatorsMixin):
         return self
 
 
-def _like(array: DistributedArray, dtype: np.dtype[Any]) -> DistributedArray:
+def _refuse_out(out: Any) -> None:
+    if out is not None:
+        raise UsageError("the result of a reduction of a distributed array is new: leave out away")
+
+
+def _only_one(result: DistributedArray) -> DistributedArray:
+    return result
+
+
+def like(array: DistributedArray, dtype: np.dtype[Any]) -> DistributedArray:
+    """An array of the same geometry and ghosts."""
     return type(array)(array.geometry, dtype, array.halo)
 
 
-def _is_distributed(value: Any) -> bool:
+def is_distributed(value: Any) -> bool:
+    """Whether it is a distributed array."""
     return isinstance(value, ArrayOperations)
 
 
 def _as_numpy(value: Any) -> Any:
     """Arguments with numpy's arrays in the place of distributed ones of one rank."""
-    if _is_distributed(value):
+    if is_distributed(value):
         return value.local
     if isinstance(value, (list, tuple)):
         return type(value)(map(_as_numpy, value))
@@ -163,27 +330,58 @@ def _as_numpy(value: Any) -> Any:
     return value
 
 
-def _first(values: Sequence[Any]) -> Any:
-    return next(value for value in values if _is_distributed(value))
-
-
 def own_part(value: Any, like: DistributedArray, what: str) -> Any:
-    """This rank's elements of an operand."""
-    if _is_distributed(value):
-        if value.geometry is not like.geometry and value.geometry != like.geometry:
-            raise UsageError(
-                f"{what} has another geometry: {value.geometry}, not {like.geometry}; redistribute() one of them"
-            )
-        return value.local
+    """This rank's elements of an operand. Collective where that is a distributed array of another shape."""
+    if is_distributed(value):
+        if value.geometry is like.geometry or value.geometry == like.geometry:
+            return value.local
+        if value.shape != like.shape:
+            if _broadcasts(value.shape, like.shape):
+                return moving.broadcast_part(value, like.geometry)
+            raise UsageError(_does_not_broadcast(what, value.shape, like.shape))
+        raise UsageError(
+            f"{what} has another geometry: {value.geometry}, not {like.geometry}; redistribute() one of them"
+        )
     if np.ndim(value) == 0:
         return value
     whole = np.asarray(value)
     try:
         return np.broadcast_to(whole, like.geometry.shape)[like.geometry.local_slices()]
     except ValueError:
-        raise UsageError(
-            f"{what} of shape {whole.shape} does not broadcast to the distributed array's, {like.geometry.shape}"
-        ) from None
+        raise UsageError(_does_not_broadcast(what, whole.shape, like.shape)) from None
+
+
+def _does_not_broadcast(what: str, shape: tuple[int, ...], target: tuple[int, ...]) -> str:
+    # The result of a reduction along another axis than the first.
+    would = len(shape) < len(target) and shape == target[: len(shape)]
+    hint = "; a reduction with keepdims=True does" if would else ""
+    return f"{what} of shape {shape} does not broadcast to the distributed array's, {target}{hint}"
+
+
+def _broadcasts(shape: tuple[int, ...], target: tuple[int, ...]) -> bool:
+    try:
+        return np.broadcast_shapes(shape, target) == target
+    except ValueError:
+        return False
+
+
+def _leading(inputs: Sequence[Any], out: Sequence[Any], where: Any) -> DistributedArray:
+    """The array whose geometry the result has: of the arguments one that has the result's shape, or a new one."""
+    from weft.distributed.geometry import Geometry
+
+    targets: list[DistributedArray] = [one for one in out if is_distributed(one)]
+    if targets:
+        return targets[0]
+    several: list[DistributedArray] = [one for one in [*inputs, where] if is_distributed(one)]
+    try:
+        shape = np.broadcast_shapes(*(np.shape(one) for one in [*inputs, where]))
+    except ValueError:
+        # The operand that does not fit is named where its part is taken.
+        return max(several, key=lambda one: int(one.size))
+    for one in several:
+        if one.shape == shape:
+            return one
+    return type(several[0])(Geometry(shape, comm=several[0].geometry.communicator), np.bool_)
 
 
 def of_elements(ufunc: Any, inputs: Sequence[Any], out: Sequence[Any], options: dict[str, Any]) -> Any:
@@ -192,227 +390,92 @@ def of_elements(ufunc: Any, inputs: Sequence[Any], out: Sequence[Any], options: 
     Raises
     ------
     UsageError
-        For arrays of different geometries, and a target that is no distributed array.
+        For arrays of one shape that are divided differently, and a target that is no distributed array.
     """
-    like = _first([*inputs, *out, options.get("where")])
-    if any(not (target is None or _is_distributed(target)) for target in out):
+    if any(not (target is None or is_distributed(target)) for target in out):
         raise UsageError("the result of a distributed array is one: out must be a DistributedArray")
-    own = [own_part(value, like, f"operand {number}") for number, value in enumerate(inputs)]
+    leading = _leading(inputs, out, options.get("where", True))
+    own = [own_part(value, leading, f"operand {number}") for number, value in enumerate(inputs)]
     if "where" in options:
-        options = {**options, "where": own_part(options["where"], like, "where")}
-    targets = tuple(None if target is None else own_part(target, like, "out") for target in out)
+        options = {**options, "where": own_part(options["where"], leading, "where")}
+    targets = tuple(None if target is None else own_part(target, leading, "out") for target in out)
     results = ufunc(*own, **options, **({"out": targets} if any(t is not None for t in targets) else {}))
     several = results if isinstance(results, tuple) else (results,)
     wrapped = []
     for number, result in enumerate(several):
         target = out[number] if number < len(out) else None
         if target is None:
-            target = _like(like, np.asarray(result).dtype)
+            target = like(leading, np.asarray(result).dtype)
             target.local[...] = result
         wrapped.append(target)
     return tuple(wrapped) if isinstance(results, tuple) else wrapped[0]
-
-
-def axes_of(axis: Axes, ndim: int) -> tuple[int, ...]:
-    """Axes from 0 on, in order, of what numpy takes for them. Raises UsageError."""
-    if axis is None:
-        return tuple(range(ndim))
-    several = axis if isinstance(axis, (tuple, list)) else (axis,)
-    if any(
-        not isinstance(one, (int, np.integer)) or isinstance(one, bool) or not -ndim <= one < ndim for one in several
-    ):
-        raise UsageError(f"there is no axis {axis!r} in an array of {ndim} axes")
-    axes = sorted({int(one) % ndim for one in several})
-    if len(axes) < len(several):
-        raise UsageError(f"axis {axis!r} names an axis twice")
-    return tuple(axes)
-
-
-def reduced(array: Any, ufunc: Any, axis: Axes, dtype: DTypeLike | None, out: Any = None) -> Any:
-    """An array reduced along axes: a number where these are all, else a distributed array of the other axes.
-
-    Blocks are reduced by themselves, then in the order of ranks: sums of floating point numbers are those of numpy but
-    for rounding. Collective.
-    """
-    if out is not None:
-        raise UsageError("the result of a reduction of a distributed array is new: leave out away")
-    axes = axes_of(axis, array.ndim)
-    options = {} if dtype is None else {"dtype": dtype}
-    sample = ufunc.reduce(np.ones((1,) * array.ndim, array.dtype), axis=axes, **options)
-    kind = np.asarray(sample).dtype
-    is_empty = 0 in array.geometry.local_shape()
-    partial = None if is_empty else np.asarray(ufunc.reduce(array.local, axis=axes, **options), kind)
-    if len(axes) == array.ndim:
-        return combined_partials(array, partial, ufunc)
-    from weft.distributed.geometry import Geometry
-
-    others = tuple(n for one, n in enumerate(array.geometry.shape) if one not in axes)
-    geometry = Geometry(others, comm=array.geometry.communicator)
-    return _moved(array, partial, kind, axes, geometry, ufunc)
-
-
-def _exchanged(array: DistributedArray, parts: Sequence[bytes], what: str) -> list[bytes]:
-    """What every rank has for this one."""
-    ranks = array.geometry.communicator
-    if ranks.size == 1:
-        return list(parts)
-    digest = calls.digest(what + " of {} over {}", array.geometry.shape, array.geometry.grid)
-    return list(ranks.native.exchange(parts, digest))
-
-
-def combined_partials(array: DistributedArray, partial: Any, ufunc: Any) -> Any:
-    """The ranks' numbers combined in the order of ranks, the same on every rank.
-
-    None stands for nothing, as of a rank without elements, and is the result where all have nothing.
-    """
-    own = b"" if partial is None or 0 in array.geometry.local_shape() else np.asarray(partial).tobytes()
-    kind = np.asarray(0 if partial is None else partial).dtype
-    names = _exchanged(array, [kind.str.encode()] * array.geometry.ranks, "types of a reduction")
-    parts = _exchanged(array, [own] * array.geometry.ranks, "reduction")
-    values = [np.frombuffer(p, np.dtype(name.decode()))[0] for name, p in zip(names, parts, strict=True) if p]
-    if not values:
-        return None
-    result = values[0]
-    for value in values[1:]:
-        result = ufunc(result, value)
-    return result
-
-
-def _moved(
-    array: DistributedArray,
-    block: NDArray[Any] | None,
-    dtype: np.dtype[Any],
-    without: Sequence[int],
-    geometry: Geometry,
-    ufunc: Any,
-) -> DistributedArray:
-    """Blocks of an array without some axes, in a geometry of the other axes; those that meet are combined."""
-    source = array.geometry
-    if geometry.communicator is not source.communicator:
-        raise UsageError("the geometries are over different ranks")
-    kept = [axis for axis in range(source.ndim) if axis not in without]
-
-    def block_of(rank: int) -> Slices:
-        slices = source.local_slices(rank)
-        is_empty = any(one.start >= one.stop for one in slices)
-        return tuple(slice(0, 0) if is_empty else slices[axis] for axis in kept)
-
-    mine, parts = block_of(source.rank), []
-    for rank in range(source.ranks):
-        common = _common(mine, geometry.local_slices(rank))
-        parts.append(
-            b"" if block is None or common is None else np.ascontiguousarray(block[_within(common, mine)]).tobytes()
-        )
-    result = type(array)(geometry, dtype)
-    arrived = _exchanged(array, parts, "redistribution")
-    own = geometry.local_slices()
-    filled = np.zeros(result.local.shape, bool)
-    for rank, content in enumerate(arrived):
-        common = _common(block_of(rank), own)
-        if common is None:
-            continue
-        here = _within(common, own)
-        values = np.frombuffer(content, dtype).reshape([one.stop - one.start for one in common])
-        if ufunc is not None and filled[here].any():
-            values = ufunc(result.local[here], values)
-        result.local[here] = values
-        filled[here] = True
-    return result
-
-
-def _common(one: Slices, other: Slices) -> Slices | None:
-    """What two blocks have in common."""
-    both = tuple(slice(max(a.start, b.start), min(a.stop, b.stop)) for a, b in zip(one, other, strict=True))
-    return None if any(part.start >= part.stop for part in both) else both
-
-
-def _within(part: Slices, block: Slices) -> Slices:
-    """A part of the whole array as one of a block."""
-    return tuple(slice(p.start - b.start, p.stop - b.start) for p, b in zip(part, block, strict=True))
 
 
 def _product(array: DistributedArray, other: Any, product: Callable[..., Any]) -> Any:
     own = own_part(other, array, "the other array")
     if np.ndim(own) == 0:
         raise UsageError("a product of a distributed array is with another array")
+    if np.shape(own) != array.local.shape:
+        raise UsageError(f"a product of arrays of {array.shape} is with one of the same shape, not {np.shape(other)}")
     return combined_partials(array, product(array.local.ravel(), np.ravel(own)), np.add)
 
 
-def _selection(array: DistributedArray, key: Any) -> tuple[list[NDArray[np.intp]], list[int]]:
-    """The indices that a key selects along each axis, and the axes that an integer takes away. Raises UsageError."""
-    words = list(key) if isinstance(key, tuple) else [key]
-    if sum(word is Ellipsis for word in words) > 1:
-        raise UsageError("an index has one ellipsis at most")
-    if Ellipsis in [word for word in words if not hasattr(word, "shape")]:
-        at = next(number for number, word in enumerate(words) if word is Ellipsis)
-        words[at : at + 1] = [slice(None)] * (array.ndim - len(words) + 1)
-    words += [slice(None)] * (array.ndim - len(words))
-    if len(words) > array.ndim:
-        raise UsageError(f"an index of {len(words)} axes into an array of {array.ndim}")
-    indices, away = [], []
-    for axis, (word, extent) in enumerate(zip(words, array.geometry.shape, strict=True)):
-        if isinstance(word, slice):
-            indices.append(np.arange(*word.indices(extent)))
-        elif isinstance(word, (int, np.integer)) and not isinstance(word, bool):
-            if not -extent <= word < extent:
-                raise UsageError(f"index {word} is out of bounds for axis {axis} of {extent} elements")
-            indices.append(np.array([int(word) % extent]))
-            away.append(axis)
-        else:
-            raise UsageError(
-                f"a distributed array is indexed by integers, slices and ..., not by {type(word).__name__}: "
-                "gather() it, or use .local"
-            )
-    return indices, away
+def matrix_product(a: Any, b: Any) -> Any:
+    """The product of two matrices, or of a matrix and a vector, of which one at least is distributed. Collective.
+
+    Each rank has the rows and the columns sent to it that its block of the result is made of.
+
+    Raises
+    ------
+    UsageError
+        For other numbers of axes, and extents that do not meet.
+    """
+    from weft.distributed.geometry import Geometry
+
+    first = a if is_distributed(a) else b
+    left, right = (one if is_distributed(one) else np.asarray(one) for one in (a, b))
+    if not {left.ndim, right.ndim} <= {1, 2} or left.shape[-1] != right.shape[0]:
+        raise UsageError(f"a product of matrices or vectors of shapes {left.shape} and {right.shape} is not possible")
+    if left.ndim == right.ndim == 1:
+        return first.dot(right if first is left else left)
+    kind = np.result_type(left.dtype, right.dtype)
+    result = type(first)(Geometry(left.shape[:-1] + right.shape[1:], comm=first.geometry.communicator), kind)
+
+    def rows(rank: int) -> moving.Slices:
+        return (*(result.geometry.local_slices(rank)[:1] if left.ndim == 2 else ()), slice(0, left.shape[-1]))
+
+    def columns(rank: int) -> moving.Slices:
+        return (slice(0, right.shape[0]), *(result.geometry.local_slices(rank)[-1:] if right.ndim == 2 else ()))
+
+    result.local[...] = _box(left, rows, result) @ _box(right, columns, result)
+    return result
 
 
-def _of_block(indices: Sequence[NDArray[np.intp]], block: Slices) -> list[slice]:
-    """Which of the selected indices a block has."""
-    chosen = []
-    for own, part in zip(indices, block, strict=True):
-        at = np.flatnonzero((own >= part.start) & (own < part.stop))
-        chosen.append(slice(int(at[0]), int(at[-1]) + 1) if len(at) else slice(0, 0))
-    return chosen
+def _box(matrix: Any, wanted: moving.Boxes, result: DistributedArray) -> NDArray[Any]:
+    if not is_distributed(matrix):
+        own: NDArray[Any] = matrix[wanted(result.geometry.rank)]
+        return own
+    moving.same_ranks(matrix.geometry, result.geometry)
+    return moving.moved(matrix, matrix.local, matrix.geometry.local_slices, wanted, matrix.dtype)
 
 
-def part_of(array: DistributedArray, key: Any) -> Any:
-    """The selected part on every rank. Collective."""
-    geometry = array.geometry
-    indices, away = _selection(array, key)
-    mine = geometry.local_slices()
-    chosen = _of_block(indices, mine)
-    local = array.local[
-        np.ix_(*(own[part] - block.start for own, part, block in zip(indices, chosen, mine, strict=True)))
-    ]
-    whole = np.empty([len(own) for own in indices], array.dtype)
-    arrived = _exchanged(array, [np.ascontiguousarray(local).tobytes()] * geometry.ranks, "part")
-    for rank, content in enumerate(arrived):
-        there = _of_block(indices, geometry.local_slices(rank))
-        shape = [part.stop - part.start for part in there]
-        whole[tuple(there)] = np.frombuffer(content, array.dtype).reshape(shape)
-    result = whole.reshape([n for axis, n in enumerate(whole.shape) if axis not in away])
-    return result[()] if not result.ndim else result
+def _transposed(array: DistributedArray, axes: tuple[Any, ...]) -> DistributedArray:
+    from weft.distributed.geometry import Geometry
 
+    source = array.geometry
+    order = [axes_of(axis, source.ndim)[0] for axis in axes]
+    if sorted(order) != list(range(source.ndim)):
+        raise UsageError(f"axes {axes!r} are not the {source.ndim} of the array, each once")
+    shape, grid = [source.shape[axis] for axis in order], [source.grid[axis] for axis in order]
+    geometry = Geometry(shape, comm=source.communicator, grid=grid)
 
-def put_part(array: DistributedArray, key: Any, value: Any) -> None:
-    """Writes what this rank has of the selected part."""
-    indices, away = _selection(array, key)
-    mine = array.geometry.local_slices()
-    chosen = _of_block(indices, mine)
-    index = np.ix_(*(own[part] - block.start for own, part, block in zip(indices, chosen, mine, strict=True)))
-    if _is_distributed(value):
-        whole = all(len(own) == n and (own == np.arange(n)).all() for own, n in zip(indices, array.shape, strict=True))
-        if not whole:
-            raise UsageError("a part is written from a number or an array that every rank has, not a distributed one")
-        array.local[...] = own_part(value, array, "the value")
-        return
-    shape = tuple(len(own) for axis, own in enumerate(indices) if axis not in away)
-    values = np.asarray(value)
-    try:
-        values = np.broadcast_to(values, shape)
-    except ValueError:
-        raise UsageError(f"a value of shape {values.shape} does not broadcast to the part's, {shape}") from None
-    array.local[index] = values.reshape([len(own) for own in indices])[tuple(chosen)]
+    def had(rank: int) -> moving.Slices:
+        slices = source.local_slices(rank)
+        return tuple(slices[axis] for axis in order)
+
+    result = type(array)(geometry, array.dtype, [array.halo[axis] for axis in order])
+    result.local[...] = moving.moved(array, array.local.transpose(order), had, geometry.local_slices, array.dtype)
+    return result
 
 
 def shifted(array: DistributedArray, by: Any, axis: Any, boundary: Any, out: Any) -> DistributedArray:
@@ -424,75 +487,15 @@ def shifted(array: DistributedArray, by: Any, axis: Any, boundary: Any, out: Any
     shift = (by, axis) if boundary is None else (by, axis, boundary)
     if np.ndim(boundary) > 0:
         with geometry.polyshift(array.dtype, shifts=[shift], halo=array.halo) as plan:
-            return _only(plan(array, out=None if out is None else [out]))
+            return _first(plan(array, out=None if out is None else [out]))
     key = (geometry, array.dtype, array.halo, int(by), int(axis), repr(boundary))
     kept = ranks.shifts
     if key not in kept:
         if len(kept) >= KEPT_SHIFTS:
             kept.pop(next(iter(kept))).release()
         kept[key] = geometry.polyshift(array.dtype, shifts=[shift], halo=array.halo)
-    return _only(kept[key](array, out=None if out is None else [out]))
+    return _first(kept[key](array, out=None if out is None else [out]))
 
 
-def _only(results: Sequence[DistributedArray]) -> DistributedArray:
+def _first(results: Sequence[DistributedArray]) -> DistributedArray:
     return results[0]
-
-
-def _norm(array: Any, ord: Any = None, axis: None = None, keepdims: bool = False) -> float:
-    if axis is not None or keepdims or (ord is not None and array.ndim > 1):
-        raise UsageError("numpy.linalg.norm of a distributed array is that of all elements as one vector; use .norm")
-    return float(array.norm(2 if ord is None else ord))
-
-
-def _like_with(value: Any) -> Callable[..., DistributedArray]:
-    def make(array: Any, dtype: DTypeLike | None = None) -> DistributedArray:
-        result = _like(array, np.dtype(array.dtype if dtype is None else dtype))
-        result.local[...] = value
-        return result
-
-    return make
-
-
-def _where(condition: Any, x: Any, y: Any) -> Any:
-    return of_elements(np.where, [condition, x, y], (), {})
-
-
-def _are_close(a: Any, b: Any, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False) -> bool:
-    close = of_elements(np.isclose, [a, b], (), {"rtol": rtol, "atol": atol, "equal_nan": equal_nan})
-    return bool(close.all())
-
-
-def _are_equal(a: Any, b: Any, equal_nan: bool = False) -> bool:
-    if np.shape(a) != np.shape(b):
-        return False
-    return bool(of_elements(np.equal, [a, b], (), {}).all())
-
-
-FUNCTIONS: dict[Any, Callable[..., Any]] = {
-    np.sum: lambda a, axis=None, dtype=None: a.sum(axis, dtype),
-    np.prod: lambda a, axis=None, dtype=None: a.prod(axis, dtype),
-    np.max: lambda a, axis=None: a.max(axis),
-    np.min: lambda a, axis=None: a.min(axis),
-    np.any: lambda a, axis=None: a.any(axis),
-    np.all: lambda a, axis=None: a.all(axis),
-    np.mean: lambda a, axis=None, dtype=None: a.mean(axis, dtype),
-    np.dot: lambda a, b: _first([a, b]).dot(b if _is_distributed(a) else a),
-    np.vdot: lambda a, b: a.vdot(b) if _is_distributed(a) else np.conj(b.vdot(a)),
-    np.linalg.norm: _norm,
-    np.where: _where,
-    np.isclose: lambda a, b, **options: of_elements(np.isclose, [a, b], (), options),
-    np.allclose: _are_close,
-    np.array_equal: _are_equal,
-    np.real: lambda a: of_elements(np.real, [a], (), {}),
-    np.imag: lambda a: of_elements(np.imag, [a], (), {}),
-    np.clip: lambda a, low, high: of_elements(np.clip, [a, low, high], (), {}),
-    np.copy: lambda a: a.copy(),
-    np.zeros_like: _like_with(0),
-    np.ones_like: _like_with(1),
-    np.empty_like: _like_with(0),
-    np.shape: lambda a: a.shape,
-    np.ndim: lambda a: a.ndim,
-    np.size: lambda a: math.prod(a.shape),
-    np.iscomplexobj: lambda a: a.dtype.kind == "c",
-}
-"""Functions of numpy that are no ufuncs, and what they are for distributed arrays."""

@@ -11,8 +11,9 @@ from weft._core import UsageError
 from weft.distributed.array import DistributedArray
 from weft.distributed.extended import Local
 from weft.distributed.geometry import Geometry
-from weft.distributed.operations import combined_partials, own_part
+from weft.distributed.operations import own_part
 from weft.distributed.plans import HaloExchange
+from weft.distributed.reducing import combined_partials
 from weft.stencils.update import KEPT_PLANS, REDUCTIONS, Partial, Update
 
 

@@ -9,7 +9,9 @@ PROGRAM = Path(__file__).parent / "operations_program.py"
 
 
 @pytest.mark.mpi
-@pytest.mark.parametrize("scenario", ["elements", "reductions", "parts", "redistribution", "mistakes"])
+@pytest.mark.parametrize(
+    "scenario", ["elements", "reductions", "functions", "broadcasting", "parts", "redistribution", "mistakes"]
+)
 @pytest.mark.parametrize("ranks", [1, 2, 3, 4])
 def test_ranks_do(native, scenario, ranks):
     succeed(ranks, scenario, program=PROGRAM)
