@@ -47,7 +47,7 @@ def rows(record: dict[str, Any]) -> Iterator[str]:
         target = "" if figure.target is None else f"{figure.sense} {recording.shown(figure.target)}"
         verdict = {True: "met", False: "**missed**", None: ""}[figure.met]
         name = figure.name.replace("|", "\\|")
-        yield f"| {name} | {recording.shown(figure.value)}{unit} | {between} | {target} | {verdict} |"
+        yield f"| {name} | {recording.shown(figure.value, figure.target)}{unit} | {between} | {target} | {verdict} |"
 
 
 def page() -> str:

@@ -91,12 +91,21 @@ class Figure:
         return f"{self.name}: {shown(self.value)}{' ' * bool(self.unit)}{self.unit}{between}{judged}"
 
 
-def shown(number: float | None) -> str:
-    """A number in four digits, or as an integer."""
+def shown(number: float | None, beside: float | None = None) -> str:
+    """A number in four digits, or as an integer; with more digits where it would look like the one beside it.
+
+    >>> shown(0.99998), shown(0.99998, beside=1.0), shown(1.0, beside=1.0)
+    ('1', '0.99998', '1')
+    """
     if number is None:
         return ""
     whole = float(number).is_integer() and abs(number) < 1e9
-    return f"{number:,.0f}" if whole else f"{number:.4g}"
+    text = f"{number:,.0f}" if whole else f"{number:.4g}"
+    digits = 4
+    while beside is not None and number != beside and text == shown(beside) and digits < 17:
+        digits += 1
+        text = f"{number:.{digits}g}"
+    return text
 
 
 class Report:

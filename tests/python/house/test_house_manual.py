@@ -27,7 +27,7 @@ from weft.samples import COLUMNS
 pytest.importorskip("mkdocs")
 sys.path.insert(0, str(ROOT))
 
-from scripts.manual import cli, drawing, fghc, figures, machine_file, samples, schedule_file
+from scripts.manual import cli, drawing, fghc, figures, machine_file, records, samples, schedule_file
 
 NOT_FOLLOWED = {"CHANGELOG.md", "CONTRIBUTING.md", "ARCHITECTURE.md"}
 """Pages that tell no reader to do something, or one who changes weft itself."""
@@ -189,6 +189,28 @@ def test_a_figure_in_a_sentence_comes_from_its_record():
     assert re.fullmatch(r"off by \d+\.\d%", filled)
     with pytest.raises(figures.FigureError, match="the newest record of estimator has no figure 'blind: nothing'"):
         figures.filled("{{ record estimator: blind: nothing }}")
+
+
+def test_records_are_drawn_by_date_where_one_machine_has_several():
+    def record(day, processor="P", **figures):
+        return {
+            "date": f"2026-01-0{day}T00:00:00+00:00",
+            "machine": {"processor": processor, "processors": 2},
+            "figures": [{"name": name.replace("_", "/"), "value": value, "unit": unit}
+                        for name, (value, unit) in figures.items()],
+        }  # fmt: skip
+
+    newest = record(3, weft_c=(0.8, "ratio"), time=(2.0, "s"), rate=(4.0, "/s"))
+    before = [record(1, weft_c=(1.2, "ratio"), time=(1.0, "s")), record(2, "Q", weft_c=(9.0, "ratio"))]
+    courses = records.common_courses([newest, *before])
+    assert {name: [(at.day, value) for at, value in course] for name, course in courses.items()} == {
+        "weft/c": [(1, 1.2), (3, 0.8)]
+    }
+    without_ratios = [record(1, time=(1.0, "s"), rate=(0.0, "/s")), record(2, time=(3.0, "s"), rate=(4.0, "/s"))]
+    courses = records.common_courses(without_ratios)
+    assert {name: [value for _, value in course] for name, course in courses.items()} == {"time": [1.0, 3.0]}
+    assert "2026-01-02" in records.dated_picture(courses, is_of_ratios=False)
+    assert records.common_courses([newest]) == records.common_courses([]) == {}
 
 
 def test_figures_of_papers_are_drawn_with_what_was_published_and_ours():
