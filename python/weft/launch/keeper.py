@@ -80,7 +80,7 @@ class _Launch:
         # Weft may have been killed before it could tell of a file.
         files = shared_memory(self._stopped_ranks()) | self.files
         end(self.first, self.others, _GRACE)
-        shutil.rmtree(self.folder, ignore_errors=True)
+        remove_folder(self.folder)
         for path, inode in files.items():
             remove(path, inode)
 
@@ -107,6 +107,19 @@ def shared_memory(processes: Iterable[Process]) -> dict[str, int]:
         with contextlib.suppress(OSError):
             inodes[path] = os.stat(path).st_ino
     return inodes
+
+
+def remove_folder(path: str, patience: float = 3.0) -> None:
+    """Remove a launch's folder of temporary files.
+
+    A process that was killed, but has not got so far on a busy machine, may make another file in it meanwhile; so this
+    is done again until the folder is gone or so many seconds have passed.
+    """
+    deadline = time.monotonic() + patience
+    shutil.rmtree(path, ignore_errors=True)
+    while os.path.lexists(path) and time.monotonic() < deadline:
+        time.sleep(0.05)
+        shutil.rmtree(path, ignore_errors=True)
 
 
 def remove(path: str, inode: int) -> None:

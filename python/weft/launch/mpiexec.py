@@ -31,7 +31,7 @@ from weft._core import RunError, UsageError
 from weft.extras import needs
 from weft.launch import environment, site
 from weft.launch.deaths import Death, Deaths
-from weft.launch.keeper import keeper
+from weft.launch.keeper import keeper, remove_folder
 from weft.launch.processes import Process, described, end
 from weft.launch.rank import ERROR
 
@@ -317,7 +317,7 @@ def _folder() -> Iterator[str]:
     try:
         yield path
     finally:
-        shutil.rmtree(path, ignore_errors=True)
+        remove_folder(path)
 
 
 def _watcher() -> str:

@@ -22,7 +22,7 @@ _FIRST_NAMESPACE = 0xEFFFFFFC
 """The number of the namespace of processes that a system begins with (linux/proc_ns.h)."""
 
 _STEP = 0.02
-_AFTER_KILL = 1.0
+_AFTER_KILL = 5.0
 
 _PIDFD_INFO = struct.Struct("=QQ11Ii")
 """`struct pidfd_info` of linux/pidfd.h, version 0: what is asked and told, control group, numbers, exit status."""

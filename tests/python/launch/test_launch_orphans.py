@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -139,6 +140,24 @@ def test_a_file_of_memory_that_was_made_anew_is_kept(tmp_path):
     assert file.exists()
     keeper.remove(str(file), file.stat().st_ino)
     assert not file.exists()
+
+
+def test_a_folder_in_which_a_dying_process_still_writes_is_removed(tmp_path, monkeypatch):
+    folder = tmp_path / "folder"
+    folder.mkdir()
+    real, looks = shutil.rmtree, []
+
+    def with_a_late_file(path, **options):
+        looks.append(path)
+        if len(looks) == 1:
+            (folder / "late").touch()
+        else:
+            real(path, **options)
+
+    monkeypatch.setattr(shutil, "rmtree", with_a_late_file)
+    keeper.remove_folder(str(folder))
+    assert not folder.exists()
+    assert len(looks) == 2
 
 
 class Measuring:
