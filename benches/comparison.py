@@ -11,13 +11,13 @@ from benches import recording
 BEGIN, END = "<!-- of the records, by python -m benches.page -->", "<!-- end of the table of the records -->"
 
 Cited = tuple[str, str, str]
-"""A benchmark, one of its figures, and how that is written: a format, `percent`, or `millions`."""
+"""A benchmark, one of its figures, and how that is written: a format, `percent`, `share`, or `millions`."""
 
 ROWS: tuple[tuple[str, str, tuple[Cited, ...]], ...] = (
     (
         "OSU, IMB",
-        "separate launches with 95% confidence intervals, a report, the same benchmark on described machines; its "
-        "ping-pong of 8 bytes takes {} times as long as the same loop in C under MPICH, {} times under Open MPI",
+        "repeats launches, gives each median an interval, and runs the same benchmark on described machines; its "
+        "ping-pong of 8 bytes takes {} times the time of the same loop in C under MPICH, {} times under Open MPI",
         (
             ("native-overhead", "mpich, 8 bytes: weft/C", ".2f"),
             ("native-overhead", "openmpi, 8 bytes: weft/C", ".2f"),
@@ -25,24 +25,21 @@ ROWS: tuple[tuple[str, str, tuple[Cited, ...]], ...] = (
     ),
     (
         "Extra-P",
-        "fits a machine on which programs can be simulated; its predictions for message lengths left out of "
-        "the fit have "
-        "a median error of {}",
+        "fits a description of the machine on which programs can be simulated; message lengths left out of the fit are "
+        "predicted with a median error of {} on the machine that was measured",
         (("study-agreement", "run 1: held out, median error", "percent"),),
     ),
     (
         "SimGrid",
-        "cites a source for every figure of a machine; simulates collectives and contention on links, {} "
-        "million messages "
-        "a second on one core with 1,024 ranks",
+        "cites a source for every figure of a machine; simulates contention on links at {} million messages a second "
+        "on one core with 1,024 ranks",
         (("simulator", "all-to-all, 1024 ranks: weft", "millions"),),
     ),
     (
         "Devito, C by hand",
-        "takes numpy arrays as they are and compiles nothing at run time; {} times as fast as C (`-O3 "
-        "-march=native`, one "
-        "thread) for 7-point stencils in three dimensions, {} times for 27-point ones and {} times for "
-        "stars of radius 4",
+        "takes numpy arrays as they are and compiles nothing at run time; on one thread it is {} times as fast as a "
+        "plain loop in C (`-O3 -march=native`) for 7-point stencils in three dimensions, {} times for 27-point ones "
+        "and {} times for stars of radius 4",
         (
             ("stencil-cases", "7-point star 256x256x256 float64: C / weft", ".1f"),
             ("stencil-cases", "27-point box 256x256x256 float64: C / weft", ".1f"),
@@ -51,15 +48,15 @@ ROWS: tuple[tuple[str, str, tuple[Cited, ...]], ...] = (
     ),
     (
         "mpi4py by hand",
-        "exchanges ghost cells in one call, or in two with computation between; takes {} times as long as the "
-        "fastest hand-written version on two ranks",
-        (("halo", "3-D 128^3, axis 0 divided: weft/the best by hand", ".2f"),),
+        "exchanges ghost cells with one call, or with two and computation between them; on two ranks it takes {} of "
+        "the time of the fastest of several ways by hand",
+        (("halo", "3-D 128^3, axis 0 divided: weft/the best by hand", "share"),),
     ),
     (
         "MPI_Neighbor_alltoallv",
-        "sends in the way that it has measured to be fastest: takes {} times as long for 8 bytes to each "
-        "neighbour in a 3-D torus",
-        (("neighbor", "3-D torus, 8 bytes: weft/MPI", ".2f"),),
+        "measures several ways to send and takes the fastest: {} of MPI's time for 8 bytes to each neighbour in a 3-D "
+        "torus",
+        (("neighbor", "3-D torus, 8 bytes: weft/MPI", "share"),),
     ),
 )
 
@@ -72,7 +69,7 @@ def table(records: Mapping[str, Mapping[str, Any]]) -> str:
     KeyError
         If there is no record of a benchmark, or it has no such figure.
     """
-    lines = ["| instead of | weft |", "|---|---|"]
+    lines = ["| beside | weft |", "|---|---|"]
     for baseline, words, cited in ROWS:
         lines.append(f"| {baseline} | {words.format(*(_written(records, *one) for one in cited))} |")
     return "\n".join(lines)
@@ -80,8 +77,8 @@ def table(records: Mapping[str, Mapping[str, Any]]) -> str:
 
 def _written(records: Mapping[str, Mapping[str, Any]], benchmark: str, name: str, form: str) -> str:
     values = {figure.name: figure.value for figure in recording.figures(records[benchmark])}
-    if form == "percent":
-        return f"{values[name]:.1%}"
+    if form in ("percent", "share"):
+        return f"{values[name]:{'.1%' if form == 'percent' else '.0%'}}"
     return f"{values[name] / 1e6:.1f}" if form == "millions" else f"{values[name]:{form}}"
 
 
