@@ -17,6 +17,7 @@ Everything here also has a package of its own with more about it: `weft.shifts`,
 
 from weft.distributed import DistributedArray, DistributedStencilPlan, Geometry, HaloExchange, Polyshift
 from weft.distributed.neighbor import neighbor_alltoallv
+from weft.distributed.stored import load, save
 from weft.shifts import Shift, ShiftPlan, cshift, eoshift, polyshift
 from weft.stencils import Stencil, StencilPlan, Update, stencil
 
@@ -33,7 +34,9 @@ __all__ = [
     "Update",
     "cshift",
     "eoshift",
+    "load",
     "neighbor_alltoallv",
     "polyshift",
+    "save",
     "stencil",
 ]

@@ -16,6 +16,8 @@ EXTRAS = {
     "greenlet": "run",
     "mpi4py": "run",
     "ruptures": "watch",
+    "h5py": "hdf5",
+    "zarr": "zarr",
 }
 """The extra (`[project.optional-dependencies]` of pyproject.toml) that installs a package."""
 

@@ -18,7 +18,7 @@ from weft.distributed.plans import HaloExchange
 from weft.distributed.stencils import DistributedStencilPlan, check_grid, is_enough, own_coefficient, own_halo
 from weft.stencils import Stencil, boundaries
 from weft.stencils.extended import Region, check, is_empty, slices, split, within
-from weft.stencils.plan import StencilPlan, counted, dtype_of
+from weft.stencils.plan import StencilPlan, coefficient_type, counted, dtype_of, has_kernel, number
 
 
 class ExtendedDistributedStencilPlan(DistributedStencilPlan):
@@ -46,7 +46,8 @@ class ExtendedDistributedStencilPlan(DistributedStencilPlan):
             if steps_per_exchange != 1:
                 raise UsageError(
                     "several steps per exchange are for boundaries that are circular, a number or an array, the same "
-                    "at both ends; this stencil has others: give steps_per_exchange=1"
+                    "at both ends, of types and up to four axes that the kernels have; this stencil has others: give "
+                    "steps_per_exchange=1"
                 )
             count = 1 if threads is None else counted("threads", threads)
             local = Local(geometry, stencil, dtype_of(dtype), halo, count)
@@ -193,6 +194,8 @@ class Local:
         if boundaries.is_function(end):
             return lambda *indices: self._of_positions(end, indices)
         if not boundaries.is_array(end):
+            if self.dtype.kind in "iu" and boundaries.is_value(end):
+                return number(end, f"the boundary of axis {axis}", self.dtype)
             return end
         values = boundaries.fitted(end, axis, self.grid, self.site, self.dtype)
         at = self.first + axis
@@ -218,7 +221,7 @@ class Local:
         values = own_coefficient(self.geometry, self.stencil, offset, coefficient, self.dtype)
         if np.ndim(values) == 0:
             return values
-        held = np.zeros(self._extents, np.result_type(values.dtype, np.float32))
+        held = np.zeros(self._extents, coefficient_type(values, self.dtype))
         self._refreshed.append((held[slices(self._inside, ())], values))
         return held
 
@@ -288,14 +291,19 @@ class Local:
             np.copyto(held, values)
 
 
-def ends_are_those_of_shifts(stencil: Any) -> bool:
-    """Whether the boundaries are ones that `DistributedStencilPlan` takes itself."""
-    return all(map(boundaries.is_of_both_ends, stencil.boundary))
+def ends_are_those_of_shifts(stencil: Any, dtype: DTypeLike) -> bool:
+    """Whether boundaries, type and axes are ones that `DistributedStencilPlan` takes itself, with the kernels."""
+    try:
+        known = has_kernel(dtype_of(dtype), stencil.rank)
+    except UsageError:
+        # The plan refuses it too, on all ranks together.
+        known = True
+    return known and all(map(boundaries.is_of_both_ends, stencil.boundary))
 
 
 def plan(geometry: Geometry, stencil: Stencil, dtype: DTypeLike, **options: Any) -> DistributedStencilPlan:
     """The plan of a stencil, whatever its boundaries."""
-    if isinstance(stencil, Stencil) and not ends_are_those_of_shifts(stencil):
+    if isinstance(stencil, Stencil) and not ends_are_those_of_shifts(stencil, dtype):
         return ExtendedDistributedStencilPlan(geometry, stencil, dtype, **options)
     return DistributedStencilPlan(geometry, stencil, dtype, **options)
 

@@ -204,16 +204,20 @@ class Geometry:
     def distribute(self, array: ArrayLike, dtype: DTypeLike | None = None, halo: Halo = 0) -> DistributedArray:
         """An array that every rank has as a whole, each keeping its block. No rank sends anything.
 
+        Of what is read by slices, as an open dataset of h5py or an array of zarr, each rank reads its block only.
+
         Raises
         ------
         UsageError
             If the array's shape is not the geometry's, and for a masked array.
         """
         refuse_masked("the array", array)
-        whole = np.asarray(array, dtype)
+        is_sliced = all(hasattr(array, name) for name in ("shape", "dtype", "__getitem__"))
+        whole: Any = array if is_sliced else np.asarray(array)
         self.check_shape(whole, "the array")
-        result = self.zeros(whole.dtype, halo)
-        result.local[...] = whole[self.local_slices()]
+        result = self.zeros(np.dtype(whole.dtype) if dtype is None else dtype, halo)
+        if result.local.size:
+            result.local[...] = np.asarray(whole[self.local_slices()], result.dtype)
         return result
 
     def scatter(
@@ -271,7 +275,7 @@ class Geometry:
 
     def check_shape(self, array: NDArray[Any], what: str) -> None:
         """Refuse an array that is not of the geometry's shape."""
-        if array.shape != self.shape:
+        if tuple(array.shape) != self.shape:
             raise UsageError(f"{what} has shape {array.shape}, but the geometry has {self.shape}")
 
     def _rank(self, rank: int | None) -> int:

@@ -552,6 +552,21 @@ Edge = tuple[str, bytes]
 """A boundary as `_core` takes it: its kind, and the bytes of a value or an array."""
 
 
+def _bytes_of(value: NDArray[Any]) -> bytes:
+    """An element as bytes, the same on every rank: those of a long double that hold nothing are 0."""
+    content = bytearray(value.tobytes())
+    if value.dtype.char in "gG" and np.finfo(np.longdouble).nmant == _X87_MANTISSA:
+        width = np.dtype(np.longdouble).itemsize
+        for start in range(0, len(content), width):
+            content[start + _X87_BYTES : start + width] = bytes(width - _X87_BYTES)
+    return bytes(content)
+
+
+_X87_MANTISSA = 63
+_X87_BYTES = 10
+"""Of the processor's extended format."""
+
+
 def _boundary(
     boundary: Any, dtype: np.dtype[Any], lines: tuple[int, ...], what: str
 ) -> tuple[Edge, BoundaryArray | None]:
@@ -560,7 +575,7 @@ def _boundary(
         return ("circular", b""), None
     values = _cast(boundary, dtype, what)
     if values.ndim == 0:
-        return ("value", values.tobytes()), None
+        return ("value", _bytes_of(values)), None
     if values.shape != lines:
         raise UsageError(f"{what} has shape {values.shape}; expected {lines}, the shape without the axis")
     array = BoundaryArray(boundary if isinstance(boundary, np.ndarray) else values, dtype)

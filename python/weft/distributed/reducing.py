@@ -83,7 +83,8 @@ def reduced(
 def _filled(array: Any, shape: tuple[int, ...], value: Any) -> DistributedArray:
     from weft.distributed.geometry import Geometry
 
-    result: DistributedArray = type(array)(Geometry(shape, comm=array.geometry.communicator), np.asarray(value).dtype)
+    geometry = array.geometry if array.shape == shape else Geometry(shape, comm=array.geometry.communicator)
+    result: DistributedArray = type(array)(geometry, np.asarray(value).dtype)
     result.local[...] = value
     return result
 
@@ -98,7 +99,9 @@ def _along(
     kept = [axis for axis in range(source.ndim) if axis not in axes]
     shape = [source.shape[axis] for axis in kept]
     full = [1 if axis in axes else n for axis, n in enumerate(source.shape)]
-    geometry = Geometry(full if keepdims else shape, comm=source.communicator)
+    # Axes of one element leave the shape as it is, and what is divided alike can be computed with together.
+    is_same = keepdims and tuple(full) == source.shape
+    geometry = source if is_same else Geometry(full if keepdims else shape, comm=source.communicator)
 
     def had(rank: int) -> Slices:
         slices = source.local_slices(rank)

@@ -18,7 +18,7 @@ from weft.distributed.geometry import Geometry
 from weft.releasing import Releasable
 from weft.stencils import Stencil, boundaries
 from weft.stencils.live import Live, coefficients, is_alike, spread
-from weft.stencils.plan import REAL_OF, counted, dtype_of, fit
+from weft.stencils.plan import counted, dtype_of, fit, has_kernel, real_of
 
 KEPT_PLANS = 16
 """Plans of earlier calls that a stencil keeps."""
@@ -259,7 +259,7 @@ class _Parts:
             raise UsageError(f"stencil is a {type(stencil).__name__}; expected what weft.arrays.stencil makes")
         self.geometry, self.stencil = geometry, stencil
         self.dtype = dtype_of(dtype)
-        self.real = np.dtype(REAL_OF[self.dtype.name])
+        self.real = real_of(self.dtype)
         rank, site_rank = stencil.rank, stencil.site_rank
         if not all(map(boundaries.is_of_both_ends, stencil.boundary)):
             raise UsageError("this stencil has other boundaries than shifts have: plan it with geometry.stencil")
@@ -468,7 +468,7 @@ def applied(
     geometry = x.geometry
     needed = needed_halo(geometry, stencil)
     halo: Halo | None = x.halo if is_enough(x.halo, needed) else needed
-    if not all(map(boundaries.is_of_both_ends, stencil.boundary)):
+    if not (has_kernel(x.dtype, stencil.rank) and all(map(boundaries.is_of_both_ends, stencil.boundary))):
         halo = None
     key = ("distributed", id(geometry.communicator), geometry, x.dtype, halo, threads)
     plans = stencil._plans

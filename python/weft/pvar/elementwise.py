@@ -21,7 +21,7 @@ from weft.pvar.native import ARITHMETIC, WITHOUT_WARNING, quietly
 from weft.pvar.operations import FUNCTIONS, SILENT, Function
 from weft.pvar.variable import ParallelVariable
 
-_SCALARS = frozenset((builtins.int, builtins.float, builtins.bool))
+_SCALARS = frozenset((builtins.int, builtins.float, builtins.bool, builtins.complex))
 
 
 def apply(function: Function, *operands: Any) -> ParallelVariable:
@@ -290,6 +290,8 @@ def _operators() -> None:
         setattr(ParallelVariable, f"__{short}__", function)
         setattr(ParallelVariable, f"__r{short}__", _reflected(function))
         setattr(ParallelVariable, f"__i{short}__", _in_place(FUNCTIONS[name]))
+    setattr(ParallelVariable, "__divmod__", lambda x, y: (x // y, x % y))  # noqa: B010  (declared nowhere else)
+    setattr(ParallelVariable, "__rdivmod__", lambda x, y: (y // x, y % x))  # noqa: B010
     for short, name in {
         "eq": "equal",
         "ne": "not_equal",

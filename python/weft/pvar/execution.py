@@ -101,6 +101,12 @@ class Execution(Protocol):
     def write(self, data: Array, index: tuple[int, ...], value: Any) -> None:
         """Changes one element."""
 
+    def part(self, data: Array, key: Any) -> Any:
+        """Elements by integers and slices, which are none of every axis, as numpy's array."""
+
+    def put(self, data: Array, key: Any, value: Any) -> None:
+        """Changes elements by integers and slices, all to a number or each to that of an array."""
+
     def count(self, mask: Array) -> int:
         """How many are selected."""
 

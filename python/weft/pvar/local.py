@@ -58,6 +58,14 @@ class Local:
         """To memory."""
         data[index] = value
 
+    def part(self, data: Array, key: Any) -> Any:
+        """Copied."""
+        return np.array(data[key])
+
+    def put(self, data: Array, key: Any, value: Any) -> None:
+        """To memory."""
+        data[key] = value
+
     def count(self, mask: Array) -> int:
         """Of all."""
         return int(np.count_nonzero(mask))

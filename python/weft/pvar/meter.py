@@ -198,6 +198,11 @@ class Meter:
 
     def record(self, vp: VPSet, name: str, kind: str, bits: int, *, arrays: Sequence[Any] = (), **more: Any) -> Record:
         """An operation of a VP set, and the arrays that it reads and writes."""
+        if any(one.dtype.kind == "c" for one in arrays):
+            raise UsageError(
+                f"{name}: what operations on complex numbers cost is not known; keep real and imaginary part in two "
+                "variables"
+            )
         selected, runs = (vp.size, 1) if vp.mask is None else self._selection(vp)
         file, line = caller()
         record = Record(name, kind, bits, vp.shape, selected, file, line, runs=runs, **more)

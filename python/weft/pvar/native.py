@@ -12,7 +12,7 @@ from weft.pvar import local, memory, words
 from weft.pvar.execution import Array, Scan, Send
 from weft.pvar.local import Local
 from weft.pvar.memory import LARGE
-from weft.pvar.operators import BY_NUMPY, neutral
+from weft.pvar.operators import BY_NUMPY, beyond_kernels, neutral
 
 _COMPARISONS = ("equal", "not_equal", "less", "less_equal", "greater", "greater_equal")
 _ARITHMETIC = ("add", "subtract", "multiply", "maximum", "minimum", "negative", "abs", "square")
@@ -50,8 +50,8 @@ _EXACT = {bool: "b", int: "iuf", float: "f"}
 class Native(Local):
     """As `Local`, which numpy computes and this is compared with.
 
-    What the kernels do not have (float16, words of other lengths than numpy's where they need neutral elements, shifts
-    of small arrays) is left to numpy.
+    What the kernels do not have (float16, complex numbers, words of other lengths than numpy's where they need neutral
+    elements, shifts of small arrays) is left to numpy.
     """
 
     def __init__(self, shape: tuple[int, ...]) -> None:
@@ -90,7 +90,7 @@ class Native(Local):
             alike = mask is not None and (value.dtype is dtype or value.dtype == dtype)
         else:
             alike = dtype.kind in _EXACT.get(value.__class__, "")
-        if not alike or word is not None or dtype.char == "e":
+        if not alike or word is not None or beyond_kernels(dtype):
             super().assign(data, value, mask, word)
         elif mask is None:
             data.fill(value)
@@ -101,7 +101,7 @@ class Native(Local):
         """Large arrays of one dtype by the kernel, which knows threads and non-temporal stores; else None."""
         arrays = [one for one in operands if isinstance(one, np.ndarray)]
         dtype = arrays[0].dtype
-        if dtype.kind not in KERNELS.get(name, "") or dtype == np.float16 or any(one.dtype != dtype for one in arrays):
+        if dtype.kind not in KERNELS.get(name, "") or dtype.char == "e" or any(one.dtype != dtype for one in arrays):
             return None
         if arrays[0].nbytes < LARGE:
             return None
@@ -119,13 +119,13 @@ class Native(Local):
 
     def reduce(self, data: Array, operator: str, mask: Array | None) -> Any:
         """By the kernel."""
-        if data.dtype == np.float16 or operator in BY_NUMPY:
+        if beyond_kernels(data.dtype) or operator in BY_NUMPY:
             return super().reduce(data, operator, mask)
         return _core.array_reduce(data, operator, mask)
 
     def spread(self, data: Array, axis: int, index: int) -> Array:
         """By the kernel."""
-        if data.dtype == np.float16:
+        if beyond_kernels(data.dtype):
             return super().spread(data, axis, index)
         result = self.empty(data.shape, data.dtype)
         _core.array_spread(data, result, axis, index)
@@ -147,7 +147,7 @@ class Native(Local):
     def scan(self, data: Array, how: Scan) -> Array:
         """By the kernel."""
         operator, axis, mask, segments, exclusive, down, word = how
-        if data.dtype == np.float16 or operator in BY_NUMPY or (word is not None and operator in ("max", "min")):
+        if beyond_kernels(data.dtype) or operator in BY_NUMPY or (word is not None and operator in ("max", "min")):
             return super().scan(data, how)
         result = self.empty(data.shape, data.dtype) if mask is None else np.zeros(data.shape, data.dtype)
         _core.array_scan(data, result, operator, axis, segments, mask, exclusive, down)
@@ -155,7 +155,7 @@ class Native(Local):
 
     def get(self, data: Array, addresses: Array, mask: Array | None, source: Any = None) -> Array:
         """By the kernel."""
-        if data.dtype == np.float16:
+        if beyond_kernels(data.dtype):
             return super().get(data, addresses, mask, source)
         if mask is None and addresses.size < FEW:
             # No bit is set that an address cannot have: that is quicker to know than the least and the largest.
@@ -173,7 +173,7 @@ class Native(Local):
 
     def send(self, data: Array, addresses: Array, into: Array, how: Send, target: Any = None) -> None:
         """By the kernel; a target that is fresh begins with what changes nothing, and is zero where nothing arrives."""
-        if data.dtype == np.float16 or how.operator in BY_NUMPY:
+        if beyond_kernels(data.dtype) or how.operator in BY_NUMPY:
             super().send(data, addresses, into, how, target)
             return
         operator, mask, word, fresh = how

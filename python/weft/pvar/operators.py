@@ -24,11 +24,19 @@ UFUNCS: dict[str, np.ufunc] = {
 BY_NUMPY = frozenset(("multiply", "logxor", "xor"))
 """Operators that the kernels do not have."""
 
-ALIASES = {"sum": "add"}
+ALIASES = {"sum": "add", "product": "multiply", "prod": "multiply"}
 """The reduction is a sum, the scan and the send add; each word is taken by all."""
 
+BY_UFUNC: dict[Any, str] = {ufunc: name for name, ufunc in UFUNCS.items()}
+"""numpy's functions stand for the operators that they are."""
 
-def check(name: Any, dtype: np.dtype[Any], what: str, more: tuple[str, ...] = ()) -> str:
+
+def beyond_kernels(dtype: np.dtype[Any]) -> bool:
+    """Whether the kernels have no such elements, so that numpy combines and moves them."""
+    return dtype.kind == "c" or dtype.char == "e"
+
+
+def check(name: Any, dtype: np.dtype[Any], what: str, more: tuple[str, ...] = (), listed: tuple[str, ...] = ()) -> str:
     """An operator's own name.
 
     Raises
@@ -36,13 +44,15 @@ def check(name: Any, dtype: np.dtype[Any], what: str, more: tuple[str, ...] = ()
     UsageError
         If there is none, or not for elements of this dtype.
     """
-    operator = ALIASES.get(name, name) if isinstance(name, str) else name
+    operator = ALIASES.get(name, name) if isinstance(name, str) else _named(name)
     if operator in more:
         return str(operator)
     if operator not in UFUNCS:
-        names = ", ".join(("sum" if what == "reduce" else "add", *list(UFUNCS)[1:], *more))
+        names = ", ".join(("sum" if what == "reduce" else "add", *list(UFUNCS)[1:], *more, *listed))
         raise UsageError(f"{what}: there is no operator {name!r}; there are {names}")
-    if operator in ("logand", "logior", "logxor") and dtype.kind == "f":
+    if operator in ("max", "min") and dtype.kind == "c":
+        raise UsageError(f"{what}: complex numbers have no {operator}, because they have no order; take abs(x)")
+    if operator in ("logand", "logior", "logxor") and dtype.kind in "fc":
         raise UsageError(f"{what}: {operator} is of integers and booleans, not of {dtype}")
     if operator in ("and", "or", "xor") and dtype.kind != "b":
         bitwise = {"and": "logand", "or": "logior", "xor": "logxor"}[operator]
@@ -55,6 +65,10 @@ def check(name: Any, dtype: np.dtype[Any], what: str, more: tuple[str, ...] = ()
     if operator == "multiply" and dtype.kind == "b":
         raise UsageError(f"{what}: booleans are not multiplied; 'and' is what their product would be")
     return str(operator)
+
+
+def _named(name: Any) -> Any:
+    return BY_UFUNC.get(name, name) if isinstance(name, np.ufunc) else name
 
 
 def neutral(operator: str, dtype: np.dtype[Any], word: int | None = None) -> Any:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from weft._core import UsageError
 from weft.pvar.execution import Array
 from weft.pvar.primitives import get, send, variable_set
 from weft.pvar.variable import ParallelVariable
@@ -33,7 +34,7 @@ def rank(x: ParallelVariable, *, descending: bool = False) -> ParallelVariable:
     Raises
     ------
     UsageError
-        If `x` is no parallel variable.
+        If `x` is no parallel variable, or of complex numbers.
 
     Examples
     --------
@@ -43,6 +44,8 @@ def rank(x: ParallelVariable, *, descending: bool = False) -> ParallelVariable:
     <ParallelVariable (4,) of int32: [2 0 3 1]>
     """
     vp = variable_set(x, "rank")
+    if x.data.dtype.kind == "c":
+        raise UsageError("rank: complex numbers have no order; rank abs(x), or the real part")
     ranks = vp.execution.rank(_keys(x.data, descending), vp.mask).astype(vp.address_dtype, copy=False)
     if vp.meter is not None:
         vp.meter.record(vp, "rank", "rank", x.bits, arrays=(x.data, ranks), dtype=x.data.dtype.name)
@@ -67,7 +70,7 @@ def sort(x: ParallelVariable, *, descending: bool = False) -> ParallelVariable:
     Raises
     ------
     UsageError
-        If `x` is no parallel variable.
+        If `x` is no parallel variable, or of complex numbers.
 
     Examples
     --------

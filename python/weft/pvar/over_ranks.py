@@ -18,7 +18,7 @@ from weft.distributed.calls import digest
 from weft.pvar import local, sample_sort, words
 from weft.pvar.execution import Array, Scan, Send
 from weft.pvar.native import Native, indices
-from weft.pvar.operators import BY_NUMPY, UFUNCS, neutral
+from weft.pvar.operators import BY_NUMPY, UFUNCS, beyond_kernels, neutral
 
 _PLANS = 64
 """Plans of shifts that are kept; the oldest is released for another."""
@@ -84,6 +84,16 @@ class OverRanks:
         if owner == self._run.rank:
             data[at] = value
 
+    def part(self, data: Array, key: Any) -> Any:
+        """On every rank. Collective."""
+        return self._distributed(data)[key]
+
+    def put(self, data: Array, key: Any, value: Any) -> None:
+        """What this rank has of it."""
+        array = self._distributed(data)
+        array[key] = value
+        data[...] = array.local
+
     def count(self, mask: Array) -> int:
         """Collective."""
         own = np.array([np.count_nonzero(mask)], dtype=np.int64)
@@ -144,7 +154,7 @@ class OverRanks:
             starts = self.shift(segments, 1, axis, True)
         nothing = data.dtype.type(0) if operator == "copy" else neutral(operator, data.dtype, word)
         # Where the least number is a word's own, or the dtype is not the kernels', numpy does it.
-        by_kernel = data.dtype != np.float16 and operator not in BY_NUMPY
+        by_kernel = not beyond_kernels(data.dtype) and operator not in BY_NUMPY
         by_kernel = by_kernel and (word is None or operator not in ("max", "min"))
         block = _by_kernel(data, how, nothing) if by_kernel else _by_numpy(data, how, starts, nothing)
         result, chosen, begins = block.result, *(local.turned(one, axis, down) for one in (mask, starts))
@@ -379,7 +389,7 @@ def _any_so_far(starts: Array, axis: int, down: bool) -> Array:
 def _taken(data: Array, index: Array) -> Array:
     """Elements by their flat indices, which there are."""
     flat = data.reshape(-1)
-    if data.dtype == np.float16:
+    if beyond_kernels(data.dtype):
         return flat[index]
     taken = np.empty(index.shape, data.dtype)
     _core.array_gather(np.ascontiguousarray(flat), index, taken)
@@ -388,7 +398,7 @@ def _taken(data: Array, index: Array) -> Array:
 
 def _put(values: Array, index: Array, into: Array) -> Array:
     """The array, all elements of which have been given these, each to the flat index that it has."""
-    if into.dtype == np.float16:
+    if beyond_kernels(into.dtype):
         into.reshape(-1)[index] = values
     else:
         _core.array_send(values, index, into, "overwrite")

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 
@@ -16,7 +17,21 @@ if TYPE_CHECKING:
     from weft.pvar.vpset import VPSet
 
 
-def reduce(x: ParallelVariable, operator: str, *, axis: int | None = None, initial: Any = None) -> Any:
+Axis = int | Sequence[int]
+
+STATISTICS = ("count", "mean", "var", "std", "argmax", "argmin")
+"""What `reduce` knows beside operators."""
+
+
+@overload
+def reduce(x: ParallelVariable, operator: str | np.ufunc, *, axis: None = None, initial: Any = None) -> Any: ...
+
+
+@overload
+def reduce(x: ParallelVariable, operator: str | np.ufunc, *, axis: Axis, initial: Any = None) -> ParallelVariable: ...
+
+
+def reduce(x: ParallelVariable, operator: str | np.ufunc, *, axis: Axis | None = None, initial: Any = None) -> Any:
     """The elements of all selected processors in one, on the front end, or those along an axis in one for each line.
 
     Parameters
@@ -24,10 +39,12 @@ def reduce(x: ParallelVariable, operator: str, *, axis: int | None = None, initi
     x
         A parallel variable.
     operator
-        "sum" (of integers in 64 bits, as numpy's), "multiply" (likewise), "max", "min", "logand", "logior" and "logxor"
-        (bit by bit, of integers and booleans), "and", "or" and "xor" (of booleans).
+        "sum" (of integers in 64 bits, as numpy's), "multiply" or "product" (likewise), "max", "min", "logand", "logior"
+        and "logxor" (bit by bit, of integers and booleans), "and", "or" and "xor" (of booleans), or numpy's function
+        (`np.add`). Further "count" (of those that are not zero), "mean", "var", "std", and "argmax" and "argmin": the
+        coordinates of the first such element, or its index along the axis.
     axis
-        The axis whose elements are combined, line by line. Default: all elements.
+        The axis, or several, whose elements are combined, line by line. Default: all elements.
     initial
         The maximum or minimum of nobody; else that is an error. Others have a neutral element: 0, 1 (multiply), -1
         (logand), False, True.
@@ -57,7 +74,11 @@ def reduce(x: ParallelVariable, operator: str, *, axis: int | None = None, initi
            [4, 4]])
     """
     vp = variable_set(x, "reduce")
-    operator = operators.check(operator, x.data.dtype, "reduce")
+    if operator in STATISTICS:
+        return _statistic(x, str(operator), axis)
+    operator = operators.check(operator, x.data.dtype, "reduce", listed=STATISTICS)
+    if isinstance(axis, tuple | list):
+        return _along_several(vp, x, operator, axis, initial)
     if axis is not None:
         return _along(vp, x, operator, vp.axis(axis, "reduce"), initial)
     value = vp.execution.reduce(x.data, operator, vp.mask)
@@ -131,7 +152,56 @@ def count(vp: VPSet) -> int:
     return vp.size if mask is None else vp.execution.count(mask)
 
 
-def mean(x: ParallelVariable, axis: int | None = None) -> Any:
+def _axes(vp: VPSet, axis: Any, what: str) -> list[int]:
+    """Axes from 0. Raises UsageError."""
+    axes = [vp.axis(one, what) for one in (axis if isinstance(axis, tuple | list) else [axis])]
+    if not axes or len(set(axes)) < len(axes):
+        raise UsageError(f"{what}: the axes are {axis!r}; expected one or more, each once")
+    return axes
+
+
+def _along_several(vp: VPSet, x: ParallelVariable, operator: str, axis: Any, initial: Any) -> ParallelVariable:
+    """One axis after the other: after the first, all have what the selected of their line come to."""
+    first, *others = _axes(vp, axis, "reduce")
+    nothing = operators.neutral(operator, x.data.dtype, x.word) if operator in ("max", "min") else None
+    total = _along(vp, x, operator, first, nothing)
+    selected = vp.selected
+    with vp.everywhere():
+        for one in others:
+            total = _along(vp, total, operator, one, None)
+        if nothing is None:
+            return total
+        anyone = _along_several(vp, selected, "or", axis, None)
+        if vp.execution.reduce(anyone.data, "and", None):
+            return total
+        if initial is None:
+            raise UsageError(
+                f"reduce: no processor of a part along axes {tuple(axis)} is selected, so it has no {operator}; "
+                "initial=… says what it shall be"
+            )
+        return ParallelVariable(vp, np.where(anyone.data, total.data, x.data.dtype.type(initial)), total.word)
+
+
+def _statistic(x: ParallelVariable, name: str, axis: Any) -> Any:
+    if name == "count":
+        return count_nonzero(x, axis)
+    if name == "mean":
+        return mean(x, axis)
+    if name in ("var", "std"):
+        value = variance(x, axis)
+        if name == "var":
+            return value
+        return value**0.5 if axis is None else ParallelVariable(value.vp, np.sqrt(value.data))
+    return extreme(x, name[3:]) if axis is None else extreme_along(x, name[3:], axis)
+
+
+def count_nonzero(x: ParallelVariable, axis: Any = None) -> Any:
+    """How many of the selected are not zero, in all or in each line."""
+    holds = x if x.data.dtype.kind == "b" else x != 0
+    return reduce(holds.astype(np.int64), "sum", axis=axis)
+
+
+def mean(x: ParallelVariable, axis: Any = None) -> Any:
     """The sum of the selected by how many they are, as floats.
 
     Raises
@@ -153,6 +223,33 @@ def mean(x: ParallelVariable, axis: int | None = None) -> Any:
         raise UsageError(f"mean: no processor of a line along axis {axis} is selected, so it has no mean")
     total = reduce(x, "sum", axis=axis)
     return ParallelVariable(vp, total.data / number.data)
+
+
+def variance(x: ParallelVariable, axis: Any = None) -> Any:
+    """The mean square of the distance of the selected from their mean. Raises UsageError where nobody is selected."""
+    variable_set(x, "var")
+    floats = x if x.data.dtype.kind in "fc" else x.astype(np.float64)
+    distance = abs(floats - mean(floats, axis))
+    return mean(distance * distance, axis)
+
+
+def extreme_along(x: ParallelVariable, operator: str, axis: Any) -> ParallelVariable:
+    """The index along an axis of the first selected that has the largest or least element of its line (or a NaN).
+
+    Raises
+    ------
+    UsageError
+        If nobody of a line is selected, and for several axes.
+    """
+    vp = variable_set(x, f"arg{operator}")
+    along = vp.axis(axis, f"arg{operator}")
+    value = reduce(x, operator, axis=along)
+    with np.errstate(invalid="ignore"):
+        has = x.data == value.data
+        if x.data.dtype.kind == "f":
+            has |= np.isnan(x.data) & np.isnan(value.data)
+    with vp.where(ParallelVariable(vp, has)):
+        return reduce(vp.coordinate(along), "min", axis=along)
 
 
 def extreme(x: ParallelVariable, operator: str) -> tuple[int, ...]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
@@ -15,13 +16,16 @@ if TYPE_CHECKING:
     from weft.pvar.vpset import VPSet
 
 
+Axis = int | Sequence[int]
+
+
 class ParallelVariable:
     """An element on each virtual processor of a VP set. `VPSet.array` and its neighbours make them.
 
     Arithmetic, comparisons and bit operations are Python's operators; further functions are in `weft.pvar`.
     `x[...] = y` (and `x += y`) assigns where processors are selected; `x[3, 5]` and `x[3, 5] = v` read and write one
-    element from the front end, whoever is selected; `x[c] = y` (and `x[c] += y`) with a boolean variable `c` is an
-    assignment under `vp.where(c)`.
+    element from the front end, whoever is selected, and `x[3]` and `x[2:4, 5] = v` a part, as numpy's array; `x[c] = y`
+    (and `x[c] += y`) with a boolean variable `c` is an assignment under `vp.where(c)`.
 
     numpy's functions of elements take variables (`np.sqrt(x)`), and reductions have numpy's names (`x.sum()`,
     `x.max(axis=0)`); both are of the selected, and with an axis each line's total is at every place of the line.
@@ -137,57 +141,88 @@ class ParallelVariable:
 
         return computed(ufunc, method, operands, more)
 
-    def _reduced(self, operator: str, axis: int | None, more: dict[str, Any]) -> Any:
+    def __array_function__(self, function: Any, types: Any, arguments: Any, options: Any) -> Any:
+        from weft.pvar.protocol import called
+
+        return called(function, arguments, options)
+
+    def _reduced(self, operator: str, axis: Axis | None, more: dict[str, Any]) -> Any:
         from weft.pvar.protocol import refuse
         from weft.pvar.reductions import reduce
 
         refuse(operator, more)
         return reduce(self, operator, axis=axis)
 
-    def sum(self, axis: int | None = None, **more: Any) -> Any:
+    def sum(self, axis: Axis | None = None, **more: Any) -> Any:
         """The sum of the selected (of booleans: how many are true), or of those of each line along an axis."""
         x = self.astype(np.int64) if self.data.dtype.kind == "b" else self
         return x._reduced("sum", axis, more)
 
-    def prod(self, axis: int | None = None, **more: Any) -> Any:
+    def prod(self, axis: Axis | None = None, **more: Any) -> Any:
         """The product of the selected, or of those of each line along an axis."""
         return self._reduced("multiply", axis, more)
 
-    def max(self, axis: int | None = None, **more: Any) -> Any:
+    def max(self, axis: Axis | None = None, **more: Any) -> Any:
         """The largest of the selected, or of those of each line along an axis. Raises UsageError if there are none."""
         return self._reduced("max", axis, more)
 
-    def min(self, axis: int | None = None, **more: Any) -> Any:
+    def min(self, axis: Axis | None = None, **more: Any) -> Any:
         """The least of the selected, or of those of each line along an axis. Raises UsageError where there are none."""
         return self._reduced("min", axis, more)
 
-    def any(self, axis: int | None = None, **more: Any) -> Any:
+    def any(self, axis: Axis | None = None, **more: Any) -> Any:
         """Whether one of the selected is not zero, in all or along each line of an axis."""
         return self._nonzero()._reduced("or", axis, more)
 
-    def all(self, axis: int | None = None, **more: Any) -> Any:
+    def all(self, axis: Axis | None = None, **more: Any) -> Any:
         """Whether none of the selected is zero, in all or along each line of an axis."""
         return self._nonzero()._reduced("and", axis, more)
 
-    def mean(self, axis: int | None = None, **more: Any) -> Any:
+    def mean(self, axis: Axis | None = None, **more: Any) -> Any:
         """The mean of the selected, or of those of each line along an axis. Raises UsageError where there are none."""
-        from weft.pvar.protocol import refuse
-        from weft.pvar.reductions import mean
+        return self._reduced("mean", axis, more)
 
-        refuse("mean", more)
-        return mean(self, axis)
+    def var(self, axis: Axis | None = None, **more: Any) -> Any:
+        """The variance of the selected, or of those of each line along an axis."""
+        return self._reduced("var", axis, more)
 
-    def argmax(self) -> tuple[int, ...]:
-        """Where the largest of the selected is, the first of several. Raises UsageError where there are none."""
-        from weft.pvar.reductions import extreme
+    def std(self, axis: Axis | None = None, **more: Any) -> Any:
+        """The standard deviation of the selected, or of those of each line along an axis."""
+        return self._reduced("std", axis, more)
 
-        return extreme(self, "max")
+    def count(self, axis: Axis | None = None) -> Any:
+        """How many of the selected are not zero, in all or in each line along an axis."""
+        return self._reduced("count", axis, {})
 
-    def argmin(self) -> tuple[int, ...]:
-        """Where the least of the selected is, the first of several. Raises UsageError where there are none."""
-        from weft.pvar.reductions import extreme
+    def argmax(self, axis: int | None = None, **more: Any) -> Any:
+        """Where the largest of the selected is, the first of several: its coordinates, or its index along an axis."""
+        return self._reduced("argmax", axis, more)
 
-        return extreme(self, "min")
+    def argmin(self, axis: int | None = None, **more: Any) -> Any:
+        """Where the least of the selected is, the first of several: its coordinates, or its index along an axis."""
+        return self._reduced("argmin", axis, more)
+
+    @property
+    def real(self) -> ParallelVariable:
+        """The real parts, as a variable of its own."""
+        return ParallelVariable(self.vp, self.data.real.copy(), self.word)
+
+    @property
+    def imag(self) -> ParallelVariable:
+        """The imaginary parts, as a variable of its own."""
+        return ParallelVariable(self.vp, self.data.imag.copy(), self.word)
+
+    def conj(self) -> ParallelVariable:
+        """The complex conjugates."""
+        return ParallelVariable(self.vp, self.data.conj().copy(), self.word)
+
+    def fill(self, value: Any) -> None:
+        """Gives the selected one value, as `x[...] = value`."""
+        self.assign(value)
+
+    def tolist(self) -> Any:
+        """All elements in Python's lists, on every rank. Collective."""
+        return self.numpy().tolist()
 
     def _nonzero(self) -> ParallelVariable:
         return self if self.data.dtype.kind == "b" else self != 0
@@ -279,6 +314,8 @@ class ParallelVariable:
                 return self.data.item(index)
             except (IndexError, TypeError, ValueError):
                 pass  # what is wrong with it is said below
+        if _is_part(index, vp.ndim):
+            return vp.execution.part(self.data, vp.part(index, "read"))
         at = vp.position(index)
         value = vp.execution.read(self.data, at)
         if vp.meter is not None:
@@ -295,6 +332,9 @@ class ParallelVariable:
             with vp.where(index):
                 self.assign(value)
             return
+        if _is_part(index, vp.ndim):
+            self._put(vp.part(index, "written"), value)
+            return
         at = vp.position(index)
         if value.__class__ is ParallelVariable:
             raise UsageError("one element cannot be given a parallel variable; x[...] = y assigns all of them")
@@ -302,7 +342,7 @@ class ParallelVariable:
             new = np.asarray(value)
             fits = not new.ndim and new.dtype.kind != "O" and np.can_cast(new.dtype, self.data.dtype, "same_kind")
             # Python's integers have no sign of their own.
-            if not fits and not (isinstance(value, int) and self.data.dtype.kind in "iuf"):
+            if not fits and not (isinstance(value, int) and self.data.dtype.kind in "iufc"):
                 raise TypeError
             element = self.data.dtype.type(value)
             low, high = words.limits(self.data.dtype, self.bits) if self.data.dtype.kind in "iu" else (0, 0)
@@ -313,6 +353,25 @@ class ParallelVariable:
         vp.execution.write(self.data, at, element)
         if vp.meter is not None:
             vp.meter.record(vp, "write", "write", self.bits, arrays=(self.data,))
+
+    def _put(self, key: tuple[Any, ...], value: Any) -> None:
+        """Elements from the front end, whoever is selected."""
+        if value.__class__ is ParallelVariable:
+            raise UsageError("a part is written from a number or an array; x[...] = y assigns a parallel variable")
+        new, dtype = np.asarray(value), self.data.dtype
+        low, high = words.limits(dtype, self.bits) if dtype.kind in "iu" else (0, 0)
+        # Integers of any type are taken where they fit.
+        fits = np.can_cast(new.dtype, dtype, "same_kind") or (new.dtype.kind in "iub" and dtype.kind in "iufc")
+        if not fits or (dtype.kind in "iu" and new.size and not (low <= int(new.min()) and int(new.max()) <= high)):
+            raise UsageError(f"elements of {dtype} ({self.bits} bits) cannot be {value!r}")
+        shape = tuple(
+            len(range(*one.indices(n))) for one, n in zip(key, self.shape, strict=True) if isinstance(one, slice)
+        )
+        try:
+            new = np.broadcast_to(new, shape)
+        except ValueError:
+            raise UsageError(f"a value of shape {new.shape} does not broadcast to the part's, {shape}") from None
+        self.vp.execution.put(self.data, key, new)
 
     def __bool__(self) -> NoReturn:
         raise UsageError(
@@ -326,5 +385,13 @@ class ParallelVariable:
         return f"<ParallelVariable {self.shape} of {self.data.dtype}{words_of}: {inside}>"
 
 
+def _is_part(index: Any, ndim: int) -> bool:
+    """Whether an index is of a row or another part, not of one element."""
+    words = index if index.__class__ is tuple else (index,)
+    if any(word.__class__ is slice or word is Ellipsis for word in words):
+        return all(word.__class__ is slice or word is Ellipsis or isinstance(word, int | np.integer) for word in words)
+    return len(words) < ndim and all(isinstance(word, int | np.integer) for word in words)
+
+
 _ALL = slice(None)
-_NUMBERS = frozenset((bool, int, float))
+_NUMBERS = frozenset((bool, int, float, complex))

@@ -368,6 +368,33 @@ class VPSet:
                 raise UsageError(f"there is no element {one} along axis {axis}: its extent is {extent}")
         return tuple(int(one) % extent for one, extent in zip(at, self.shape, strict=True))
 
+    def part(self, index: Any, verb: str) -> tuple[Any, ...]:
+        """An integer from 0 or a slice for each axis.
+
+        Raises
+        ------
+        UsageError
+            For too many of them, for a processor that there is not, and where operations are recorded.
+        """
+        if self.meter is not None:
+            raise UsageError(
+                f"x[{index!r}] is {verb} as a part, and what that costs is not known; read and write single elements, "
+                "or select with vp.where"
+            )
+        words = list(index) if isinstance(index, tuple) else [index]
+        if words.count(Ellipsis) > 1:
+            raise UsageError("an index has one ellipsis at most")
+        at = words.index(Ellipsis) if Ellipsis in words else len(words)
+        words[at : at + 1] = [slice(None)] * (self.ndim - len(words) + (at < len(words)))
+        if len(words) != self.ndim:
+            raise UsageError(f"an index of {len(words)} axes into a variable of {self.ndim}: the shape is {self.shape}")
+        for axis, (one, extent) in enumerate(zip(words, self.shape, strict=True)):
+            if not isinstance(one, slice):
+                if not -extent <= one < extent:
+                    raise UsageError(f"there is no element {one} along axis {axis}: its extent is {extent}")
+                words[axis] = int(one) % extent
+        return tuple(words)
+
     def check_memory(self, dtype: np.dtype[Any]) -> None:
         """Refuse a variable that memory does not hold, before it is taken."""
         needed = self._elements * dtype.itemsize

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from weft._core import UsageError
 
-KINDS = "biuf"
+KINDS = "biufc"
 
 
 def check_dtype(dtype: np.dtype[Any]) -> np.dtype[Any]:
@@ -21,10 +21,10 @@ def check_dtype(dtype: np.dtype[Any]) -> np.dtype[Any]:
     UsageError
         For others.
     """
-    if dtype.kind not in KINDS or dtype.itemsize > 8:
+    if dtype.kind not in KINDS or dtype.itemsize > (16 if dtype.kind == "c" else 8):
         raise UsageError(
-            f"parallel variables are integers of 8 to 64 bits, floats to 64 bits or booleans, not {dtype}"
-            + ("; keep real and imaginary part in two variables" if dtype.kind == "c" else "")
+            "parallel variables are integers of 8 to 64 bits, floats to 64 bits, complex numbers to 128 bits or "
+            f"booleans, not {dtype}"
         )
     return dtype.newbyteorder("=")
 

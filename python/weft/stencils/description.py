@@ -15,8 +15,8 @@ from weft.stencils import boundaries, elsewhere
 from weft.stencils.extended import ExtendedStencilPlan
 from weft.stencils.plan import StencilPlan
 
-MAX_AXES = 4
-"""Axes that a stencil may have."""
+MAX_AXES = 16
+"""Axes that a stencil may have; beyond four numpy computes, not the kernels."""
 
 KEPT_PLANS = 16
 """Plans of earlier calls that a stencil keeps."""
@@ -145,11 +145,12 @@ class Stencil:
         """Applies the stencil to `x`, `steps` times, each to the result of the one before.
 
         `x` is a numpy array of float32, float64, complex64 or complex128 with the axes that `weft.arrays.stencil`
-        describes; any strides and alignment (an array that is not contiguous along a row, or not aligned, is copied
-        first). Of a subclass of numpy's arrays the elements are taken, and the result is a plain array. The result goes
-        into `out` where given (one that shares memory with `x` is allowed: `x` is copied first). Several steps share
-        sweeps through memory where that pays. `threads` share the work; None chooses by size: one for small arrays,
-        else all processors that this process may use. Plans are kept for further calls.
+        describes; or, computed by numpy and slower, of integers, which wrap around and take whole coefficients, float16
+        or long double. Any strides and alignment (an array that is not contiguous along a row, or not aligned, is
+        copied first). Of a subclass of numpy's arrays the elements are taken, and the result is a plain array. The
+        result goes into `out` where given (one that shares memory with `x` is allowed: `x` is copied first). Several
+        steps share sweeps through memory where that pays. `threads` share the work; None chooses by size: one for small
+        arrays, else all processors that this process may use. Plans are kept for further calls.
 
         An array of another library that follows the array API standard (JAX, CuPy, PyTorch, Dask, which stays lazy)
         gives an array of that library;

@@ -14,7 +14,7 @@ import numpy as np
 from weft._core import UsageError
 from weft.stencils import boundaries
 from weft.stencils.ghosts import Box, Range
-from weft.stencils.plan import Array, StencilPlan, counted, empty, fit
+from weft.stencils.plan import Array, StencilPlan, coefficient_type, counted, empty, fit
 
 if TYPE_CHECKING:
     from weft.stencils.description import Stencil
@@ -113,7 +113,7 @@ class Part:
         values = fit(offset, coefficient, grid, self._dtype)
         if np.ndim(values) == 0:
             return values
-        held = np.zeros(self._box.extents, np.result_type(values.dtype, np.float32))
+        held = np.zeros(self._box.extents, coefficient_type(values, self._dtype))
         self._refreshed.append((held[slices(self._inside, ())], values[slices(self.region, ())]))
         return held
 

@@ -15,6 +15,7 @@ from weft._core import UsageError
 from weft.array_input import own_array, refuse_masked
 from weft.releasing import Releasable
 from weft.stencils import boundaries
+from weft.stencils.by_numpy import MAX_KERNEL_AXES, Sums
 from weft.stencils.live import Live, coefficients, is_alike
 
 if TYPE_CHECKING:
@@ -54,17 +55,19 @@ class StencilPlan(Releasable):
         self._grid, self._site = self._tail[:rank], self._tail[rank:]
         self._threads = threads_for(shape, self._dtype) if threads is None else counted("threads", threads)
         self._complex = self._dtype.kind == "c"
-        self._real = np.dtype(REAL_OF[self._dtype.name])
+        self._real = real_of(self._dtype)
         self._components = math.prod(self._site) * (2 if self._complex else 1)
         self._copies: list[Live] = []
         points, imaginary = self._split(stencil.points)
         self._boundary = stencil.boundary
         self._beyond = [self._native_boundary(axis) for axis in range(rank)]
         # A complex coefficient takes a plan for each part, and steps one at a time: the parts mix in between.
-        self._native: _core.StencilPlan | None = self._prepare(points, 1 if imaginary else self._steps)
+        self._native: _core.StencilPlan | Sums | None = self._prepare(points, 1 if imaginary else self._steps)
         self._imaginary = self._prepare(imaginary, 1) if imaginary else None
 
-    def _prepare(self, points: list[tuple[tuple[int, ...], Any]], steps: int) -> _core.StencilPlan:
+    def _prepare(self, points: list[tuple[tuple[int, ...], Any]], steps: int) -> _core.StencilPlan | Sums:
+        if not has_kernel(self._dtype, len(self._grid)):
+            return Sums(self._grid, self._real, points, self._beyond, components=self._components, steps=steps)
         return _core.StencilPlan(
             self._grid,
             self._real == np.float32,
@@ -83,7 +86,7 @@ class StencilPlan(Releasable):
         if not boundaries.is_array(boundary) and not self._complex:
             if np.iscomplexobj(boundary):
                 raise UsageError(f"the boundary of axis {axis} is complex, the array is {self._dtype.name}")
-            return float(boundary)
+            return number(boundary, f"the boundary of axis {axis}", self._dtype)
         live = Live(
             np.asarray(boundary), lambda values: boundaries.full(values, axis, self._grid, self._site, self._dtype)
         )
@@ -100,7 +103,7 @@ class StencilPlan(Releasable):
     def _coefficient(self, coefficient: Any, part: Callable[[Any], Any]) -> Any:
         """As the extension module takes it."""
         if np.ndim(coefficient) == 0:
-            return float(part(coefficient))
+            return number(part(coefficient), "a coefficient", self._dtype)
         if part is np.imag and not np.iscomplexobj(coefficient):
             return 0.0
         live, taken = coefficients(coefficient, is_alike(coefficient), part, self._real, self._components)
@@ -252,7 +255,7 @@ class StencilPlan(Releasable):
         state = "released " if self._native is None else ""
         return f"<{state}stencil plan for {self._dtype.name} arrays of {self._tail}>"
 
-    def _live(self) -> _core.StencilPlan:
+    def _live(self) -> _core.StencilPlan | Sums:
         if self._native is None:
             raise UsageError("this plan was released: make a new one with Stencil.plan")
         return self._native
@@ -310,6 +313,8 @@ def fit(offset: tuple[int, ...], coefficient: Any, grid: tuple[int, ...], dtype:
     values = np.asarray(coefficient)
     if np.iscomplexobj(values) and dtype.kind != "c":
         raise UsageError(f"the coefficient at {offset} is complex, the array is {dtype.name}")
+    if dtype.kind in "iu" and values.dtype.kind == "f" and values.ndim:
+        raise UsageError(f"the coefficient at {offset} is of {values.dtype}, the array is {dtype.name}: give integers")
     if values.ndim == 0:
         return values[()]
     try:
@@ -335,12 +340,37 @@ def dtype_of(dtype: Any) -> np.dtype[Any]:
         checked: np.dtype[Any] = np.dtype(dtype)
     except TypeError:
         raise UsageError(f"{dtype!r} is no type of an array") from None
-    if checked.name not in REAL_OF or not checked.isnative:
+    if checked.kind not in "iufc" or not checked.isnative:
         raise UsageError(
-            f"a stencil computes in {', '.join(REAL_OF)} of this machine's byte order, not in {checked}: "
-            "convert the array, for instance with x.astype(float)"
+            "a stencil computes in integers, floats and complex numbers of this machine's byte order, not in "
+            f"{checked}: convert the array, for instance with x.astype(float)"
         )
     return checked
+
+
+def real_of(dtype: np.dtype[Any]) -> np.dtype[Any]:
+    """The type of the parts of a number."""
+    return np.dtype(f"f{dtype.itemsize // 2}") if dtype.kind == "c" else dtype
+
+
+def has_kernel(dtype: np.dtype[Any], axes: int) -> bool:
+    """Whether the kernels compute in a type over a grid of so many axes; else numpy does."""
+    return dtype.name in REAL_OF and axes <= MAX_KERNEL_AXES
+
+
+def coefficient_type(values: Array, dtype: np.dtype[Any]) -> np.dtype[Any]:
+    """The type in which a part of a coefficient array is held, for arrays of a type."""
+    return values.dtype if dtype.kind in "iu" else np.result_type(values.dtype, np.float32)
+
+
+def number(value: Any, what: str, dtype: np.dtype[Any]) -> Any:
+    """A number as kernels take it, whole for integers. Raises UsageError."""
+    if dtype.kind not in "iu":
+        return float(value)
+    limits = np.iinfo(dtype)
+    if value != int(value) or not limits.min <= int(value) <= limits.max:
+        raise UsageError(f"{what} is {value}, the array is {dtype.name}: expected a whole number that it holds")
+    return int(value)
 
 
 def counted(name: str, value: Any) -> int:

@@ -14,6 +14,7 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "stencils"))
 
 from beyond import MAPS, apply, element
 from test_stencils_boundaries import case, slope
+from test_stencils_by_numpy import SEEDS, other_case
 from update_cases import CASES
 
 UNTOUCHED = -77
@@ -65,6 +66,18 @@ def halos():
             index = [start + i for start, i in zip(geometry.start(), local, strict=True)]
             wanted = expected_ghost(x, ends, index, outside, corners)
             assert a.local_with_halo[position] == wanted, (seed, corners, shape, ends, index)
+
+
+def stencils_by_numpy():
+    """Types and axes that the kernels do not have."""
+    for seed in range(SEEDS):
+        points, boundary, x, site_rank = other_case(seed)
+        stencil = weft.arrays.stencil(points, boundary=tuple(boundary), site_rank=site_rank)
+        wanted = apply(points, x, boundary, site_rank)
+        geometry = weft.arrays.Geometry(x.shape, serial=range(x.ndim - site_rank, x.ndim))
+        result = stencil(geometry.distribute(x))
+        assert result.dtype == x.dtype
+        assert np.array_equal(result.gather(None), wanted), seed
 
 
 def stencils():

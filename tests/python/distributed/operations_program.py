@@ -91,6 +91,7 @@ FUNCTIONS = [
     lambda x: x - x.mean(axis=0),
     lambda x: x - x.mean(axis=-1, keepdims=True),
     lambda x: x.sum(keepdims=True) * x,
+    lambda x: [x - x.sum(axis, keepdims=True) for axis in range(x.ndim)][-2 if x.ndim > 2 else 0],
     lambda x: x.sum(where=x > 0, initial=5),
     lambda x: x.max(axis=0, where=x > 0, initial=-3),
     lambda x: np.prod(x, axis=-1, initial=2, where=x != 0),

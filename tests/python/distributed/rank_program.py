@@ -295,7 +295,10 @@ def stencil_mistakes():
         assert text in str(raised.value), raised.value
 
     told(lambda: geometry.stencil("star" if one else weft.arrays.stencil(star)), "stencil is a str")
-    told(lambda: geometry.stencil(weft.arrays.stencil(star), "i4" if one else "f8"), "a stencil computes in")
+    told(lambda: geometry.stencil(weft.arrays.stencil(star), "?" if one else "f8"), "a stencil computes in")
+    if geometry.ranks > 1:
+        whole = weft.arrays.stencil({(0, 0): 1, (1, 0): 1})
+        told(lambda: geometry.stencil(whole, "i4" if one else "f8"), "the ranks disagree")
     told(
         lambda: geometry.stencil(weft.arrays.stencil({(0, 0, 0): 1.0})), "has 2 axes; this stencil needs 3 for the grid"
     )

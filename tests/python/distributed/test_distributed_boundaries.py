@@ -9,7 +9,9 @@ PROGRAM = Path(__file__).parent / "boundary_program.py"
 
 
 @pytest.mark.mpi
-@pytest.mark.parametrize("scenario", ["halos", "stencils", "distributed_coefficients", "updates", "mistakes"])
+@pytest.mark.parametrize(
+    "scenario", ["halos", "stencils", "stencils_by_numpy", "distributed_coefficients", "updates", "mistakes"]
+)
 @pytest.mark.parametrize("ranks", [1, 2, 3, 4])
 def test_ranks_do(native, scenario, ranks):
     succeed(ranks, scenario, program=PROGRAM)

@@ -50,6 +50,15 @@ def numpy():
     by_numpy.test_products_that_arrive_together()
 
 
+def more_numpy():
+    """Several axes, statistics, parts, functions that are no ufuncs, complex numbers."""
+    by_numpy.test_reductions_along_several_axes()
+    by_numpy.test_statistics()
+    by_numpy.test_rows_and_other_parts()
+    by_numpy.test_functions_of_numpy_that_are_no_ufuncs()
+    by_numpy.complex_cases()
+
+
 def scans():
     """Scans along divided axes, in segments that go over blocks."""
     tests.test_scans()

@@ -117,8 +117,8 @@ def test_assignment_under_a_condition_can_be_in_place():
     ("call", "text"),
     [
         (lambda x: np.add(x, np.ones(4)), r"add: an array is on the front end; vp\.array"),
-        (np.add.reduce, r"np\.add\.reduce is not for parallel variables; see reduce"),
-        (np.frexp, r"np\.frexp is not for parallel variables; weft\.pvar lists what is"),
+        (np.subtract.reduce, r"np\.subtract\.reduce is not for parallel variables; see reduce"),
+        (lambda x: np.matmul(x, x), r"np\.matmul is not for parallel variables; weft\.pvar lists what is"),
         (lambda x: np.sum(x, dtype="f4"), "sum: dtype is not for parallel variables; select with vp.where"),
         (lambda x: np.add(x, x, out=np.ones(4)), r"np\.add: out is a ndarray; expected a parallel variable"),
         (lambda x: np.add(x, x, where=False), "add: where is not for parallel variables"),
@@ -140,3 +140,181 @@ def test_products_that_arrive_together():
     into = vp.full(2, np.int8)
     weft.pvar.send(x, vp.address() // 3, combine="multiply", into=into)
     assert into.numpy().tolist() == [-24, 10, 2, 2, 2]
+
+
+@quick
+@given(cases.SHAPES, st.sampled_from(sorted(REDUCTIONS)), st.data(), cases.SEEDS)
+def test_reductions_along_several_axes(shape, operator, data, seed):
+    x = cases.elements(shape, "i4", seed)
+    mask = cases.mask(shape, 0.7, seed)
+    axes = data.draw(st.permutations(range(len(shape))))[: data.draw(st.integers(1, len(shape)))]
+    ufunc = REDUCTIONS[operator]
+    neutral = {"sum": 0, "multiply": 1, "logior": 0, "logxor": 0, "logand": -1}.get(operator)
+    wide = x.astype(np.int64) if operator in ("sum", "multiply") else x
+    if neutral is None:
+        neutral = np.iinfo(x.dtype).min if operator == "max" else np.iinfo(x.dtype).max
+    expected = ufunc.reduce(np.where(mask, wide, wide.dtype.type(neutral)), axis=tuple(axes), keepdims=True)
+    if operator in ("max", "min"):
+        expected = np.where(mask.any(axis=tuple(axes), keepdims=True), expected, 7)
+    vp = weft.pvar.VPSet(shape)
+    with selection(vp, mask):
+        got = weft.pvar.reduce(vp.array(x), operator, axis=tuple(axes), initial=7)
+        assert np.array_equal(got.numpy(), np.broadcast_to(expected, shape))
+    if operator == "max" and not mask.any(axis=tuple(axes)).all():
+        with selection(vp, mask), pytest.raises(UsageError, match="no processor of"):
+            weft.pvar.reduce(vp.array(x), operator, axis=tuple(axes))
+
+
+@quick
+@given(cases.SHAPES, st.data(), cases.SEEDS)
+def test_statistics(shape, data, seed):
+    """Of the selected, in all and line by line; NaNs are the extreme, as in numpy."""
+    x = np.random.default_rng(seed).integers(-3, 4, shape).astype("f8")
+    if seed % 3 == 0:
+        x.flat[seed % x.size] = np.nan
+    axis = data.draw(st.integers(0, len(shape) - 1))
+    vp = weft.pvar.VPSet(shape)
+    variable = vp.array(x)
+    for name in ("argmax", "argmin"):
+        got = weft.pvar.reduce(variable, name, axis=axis).numpy()
+        assert np.array_equal(got, np.broadcast_to(getattr(np, name)(x, axis, keepdims=True), shape))
+    for name in ("var", "std", "mean"):
+        function = getattr(np, name)
+        np.testing.assert_allclose(function(variable), function(x), 1e-12)
+        got = getattr(variable, name)(axis).numpy()
+        np.testing.assert_allclose(got, np.broadcast_to(function(x, axis, keepdims=True), shape), 1e-12, 1e-15)
+    assert variable.count() == weft.pvar.reduce(variable, "count") == np.count_nonzero(x)
+    assert np.array_equal((variable > 0).count(axis).numpy(), np.broadcast_to((x > 0).sum(axis, keepdims=True), shape))
+    mask = cases.mask(shape, 0.8, seed) | (np.indices(shape)[axis] == 0)
+    with selection(vp, mask):
+        expected = np.broadcast_to(np.var(x, axis, keepdims=True, where=mask), shape)
+        np.testing.assert_allclose(variable.var(axis).numpy(), expected, 1e-12, 1e-15)
+        hidden = np.where(mask, x, -np.inf)
+        got = variable.argmax(axis).numpy()
+        assert np.array_equal(got, np.broadcast_to(hidden.argmax(axis, keepdims=True), shape))
+
+
+KEYS = [1, -1, slice(1, 3), (slice(None), 0), (..., -1), (1, slice(None, None, -2)), (slice(0, 2), slice(3, None))]
+
+
+def test_rows_and_other_parts():
+    x = np.arange(24).reshape(4, 6)
+    vp = weft.pvar.VPSet((4, 6))
+    for key in KEYS:
+        variable, copy = vp.array(x, copy=True), x.copy()
+        assert np.array_equal(variable[key], x[key])
+        with vp.where(variable < 0):
+            variable[key] = copy[key] * 2
+        copy[key] = copy[key] * 2
+        assert np.array_equal(variable, copy)
+        variable[key] += 1
+        copy[key] += 1
+        assert np.array_equal(variable, copy)
+    variable = vp.array(x, bits=6)
+    for key, value, message in [
+        (1, 1.5, "elements of int8 .6 bits. cannot be 1.5"),
+        (1, [1, 2, 3, 4, 5, 32], "elements of int8 .6 bits. cannot be"),
+        (1, [1, 2], r"a value of shape \(2,\) does not broadcast to the part's, \(6,\)"),
+        (1, vp.array(x), "a part is written from a number or an array"),
+        (7, 1, "there is no element 7 along axis 0: its extent is 4"),
+    ]:
+        with pytest.raises(UsageError, match=message):
+            variable[key] = value
+    with pytest.raises(UsageError, match="one ellipsis at most"):
+        variable[..., ...]
+    with pytest.raises(UsageError, match="an index of 3 axes into a variable of 2"):
+        variable[1, :, 2]
+    on_machine = weft.pvar.VPSet((4, 6), machine="cm2-8k").zeros(np.float32)
+    with pytest.raises(UsageError, match="is read as a part, and what that costs is not known"):
+        on_machine[1]
+
+
+def test_functions_of_numpy_that_are_no_ufuncs():
+    x = np.arange(24.0).reshape(4, 6) - 7
+    vp = weft.pvar.VPSet((4, 6))
+    v = vp.array(x)
+    for function in (
+        lambda a: np.where(a > 0, a, 0.0),
+        lambda a: np.clip(a, -2, 3),
+        lambda a: np.roll(a, (1, -2), (0, 1)),
+        lambda a: np.cumsum(a, axis=1),
+        lambda a: np.full_like(a, 3, dtype=np.int32),
+        np.exp2,
+        lambda a: np.fmax(a, 1.0),
+        lambda a: np.modf(a)[0],
+        lambda a: divmod(a, 3)[1],
+        lambda a: np.add.accumulate(a, axis=0),
+        lambda a: np.maximum.accumulate(a, axis=1),
+    ):
+        result = function(v)
+        assert isinstance(result, weft.pvar.ParallelVariable)
+        assert result.dtype == function(x).dtype
+        np.testing.assert_allclose(result, function(x))
+    assert np.add.reduce(v, axis=None) == x.sum()
+    assert np.array_equal(np.maximum.reduce(v), np.broadcast_to(x.max(0), (4, 6)))
+    line = weft.pvar.VPSet((3,))
+    counts = line.zeros(np.int64)
+    np.add.at(counts, vp.address() % 3, 2)
+    assert counts.tolist() == [16, 16, 16]
+    assert np.median(v) == np.median(x)  # of all elements, gathered
+    with weft.pvar.metered(), pytest.raises(UsageError, match="np.exp2: what it costs is not known"):
+        np.exp2(weft.pvar.VPSet(4).zeros())
+    with pytest.raises(UsageError, match="np.matmul is not for parallel variables"):
+        np.matmul(v, v)
+
+
+def complex_cases():
+    """Everything that complex variables have, beside numpy; also for several ranks."""
+    random = np.random.default_rng(5)
+    shape = (6, 5)
+    whole = random.integers(-9, 9, (2, *shape))
+    for dtype in ("c8", "c16"):
+        x = (whole[0] + 1j * whole[1]).astype(dtype)
+        vp = weft.pvar.VPSet(shape)
+        v = vp.array(x)
+        assert np.array_equal(v * v + 1j - 2, x * x + 1j - 2)
+        assert np.array_equal(abs(v), abs(x))
+        assert np.array_equal(np.exp(v), np.exp(x))
+        assert np.array_equal(v.conj() * v.real - v.imag, x.conj() * x.real - x.imag)
+        assert np.array_equal(v == v.conj(), x == x.conj())
+        assert v.sum() == x.sum()
+        assert np.allclose(v.prod(), x.prod())
+        assert v.mean() == pytest.approx(x.mean())
+        assert np.array_equal(v.sum(axis=1), np.broadcast_to(x.sum(1, keepdims=True), shape))
+        assert np.array_equal(weft.pvar.scan(v, "add", axis=0), np.cumsum(x, 0))
+        shifted = weft.pvar.shift(v, 1, axis=1, boundary=1j)
+        assert np.array_equal(shifted, np.concatenate([x[:, 1:], np.full((6, 1), 1j)], 1))
+        assert np.array_equal(weft.pvar.spread(v, 1, 2), np.broadcast_to(x[:, 2:3], shape))
+        back = vp.size - 1 - vp.address()
+        assert np.array_equal(weft.pvar.get(v, back), x[::-1, ::-1])
+        assert np.array_equal(weft.pvar.send(v, back), x[::-1, ::-1])
+        sums = np.zeros(30, dtype)
+        np.add.at(sums, np.arange(30) // 4, x.ravel())
+        assert np.array_equal(weft.pvar.send(v, vp.address() // 4, combine="add"), sums.reshape(shape))
+        with vp.where(v.real > 0):
+            assert v.sum() == x[x.real > 0].sum()
+            v[...] = 2j
+            v *= 1j
+        assert np.array_equal(v, np.where(x.real > 0, -2, x))
+        assert v[2, 3] == v.numpy()[2, 3]
+        assert np.array_equal(vp.full(1j), np.full(shape, 1j))
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda v: v.max(), "complex numbers have no max, because they have no order"),
+        (weft.pvar.sort, "complex numbers have no order"),
+        (lambda v: weft.pvar.reduce(v, "logand"), "logand is of integers and booleans"),
+        (lambda v: v.vp.zeros().assign(v), "a variable of float64 cannot be given"),
+    ],
+)
+def test_what_complex_variables_have_not(call, message):
+    with pytest.raises(UsageError, match=message):
+        call(weft.pvar.VPSet(4).full(1j))
+
+
+def test_complex_variables():
+    complex_cases()
+    with pytest.raises(UsageError, match="complex numbers cost is not known"):
+        weft.pvar.VPSet(4, machine="cm2-8k").full(1j)

@@ -261,7 +261,7 @@ def mistakes():
     x, f, b = vp.zeros(int), vp.zeros(), vp.zeros(bool)
     y = other.zeros(int)
     return [
-        (lambda: weft.pvar.reduce(f, "mean"), "reduce: there is no operator 'mean'; there are sum, multiply, max"),
+        (lambda: weft.pvar.reduce(f, "median"), "reduce: there is no operator 'median'; there are sum, multiply, max"),
         (lambda: weft.pvar.reduce(f, "logand"), "reduce: logand is of integers and booleans, not of float64"),
         (lambda: weft.pvar.reduce(x, "or"), "reduce: or is of booleans, not of int64"),
         (lambda: weft.pvar.reduce(b, "sum"), "booleans are not added; x.astype"),

@@ -243,8 +243,8 @@ MISTAKES = [
     (lambda vp: weft.pvar.VPSet((3, 4), machine="cm2-9k"), "cm2-8k"),
     (lambda vp: weft.pvar.VPSet((3, 4)).time, "only a VP set of a described machine knows its time"),
     (lambda vp: vp.array(np.zeros((4, 3))), r"the array has shape \(4, 3\), but the VP set has \(3, 4\)"),
-    (lambda vp: vp.array(np.zeros((3, 4), complex)), "not complex128; keep real and imaginary part in two variables"),
-    (lambda vp: vp.array([["a"] * 4] * 3), "integers of 8 to 64 bits, floats to 64 bits or booleans, not <U1"),
+    (lambda vp: vp.array(np.zeros((3, 4), "G")), "complex numbers to 128 bits or booleans, not complex256"),
+    (lambda vp: vp.array([["a"] * 4] * 3), "floats to 64 bits, complex numbers to 128 bits or booleans, not <U1"),
     (
         lambda vp: vp.array(np.full((3, 4), 300), dtype="i1"),
         "elements from 300 to 300; int8 of 8 bits holds .* -128 to 127",
@@ -261,8 +261,8 @@ MISTAKES = [
     (lambda vp: vp.where(weft.pvar.VPSet((4, 3)).zeros(bool)), "where: the condition is of another VP set"),
     (lambda vp: bool(vp.zeros()), "use vp.where.x., or weft.pvar.reduce.x, 'or'"),
     (lambda vp: vp.zeros()[3, 0], "there is no element 3 along axis 0: its extent is 3"),
-    (lambda vp: vp.zeros()[0], r"an element has 2 coordinates, not 1: the shape is \(3, 4\)"),
-    (lambda vp: vp.zeros()[0:2, 0], "is not one element; expected whole numbers, or ... for all"),
+    (lambda vp: vp.zeros()[0, 0, 0], r"an element has 2 coordinates, not 3: the shape is \(3, 4\)"),
+    (lambda vp: vp.zeros()[[0, 1], 0], "is not one element; expected whole numbers, or ... for all"),
     (lambda vp: operator.setitem(vp.zeros("i1"), (0, 0), 200), r"an element of int8 \(8 bits\) cannot be 200"),
     (lambda vp: operator.setitem(vp.zeros("i1"), (0, 0), 1.5), r"an element of int8 \(8 bits\) cannot be 1.5"),
     (
@@ -278,7 +278,7 @@ MISTAKES = [
     (lambda vp: vp.zeros() + "1", "add: a str is neither a parallel variable nor a number"),
     (lambda vp: pvar.sqrt(2.0), "sqrt: a float is no parallel variable"),
     (lambda vp: pvar.add(1, 2), "add: neither operand is a parallel variable"),
-    (lambda vp: vp.zeros().astype(complex), "not complex128"),
+    (lambda vp: vp.zeros().astype("G"), "not complex256"),
 ]
 
 

@@ -79,7 +79,7 @@ def test_a_stencil_describes_itself():
     [
         (lambda: weft.arrays.stencil({}), "a mapping of offsets to coefficients with at least one point"),
         (lambda: weft.arrays.stencil({(0, 0): 1, (1,): 1}), r"different numbers of axes: \(0, 0\), \(1,\)"),
-        (lambda: weft.arrays.stencil({(0,) * 5: 1}), "a stencil has 1 to 4 axes, not 5"),
+        (lambda: weft.arrays.stencil({(0,) * 17: 1}), "a stencil has 1 to 16 axes, not 17"),
         (lambda: weft.arrays.stencil({(0.5, 0): 1}), r"offset \(0.5, 0\) is not a whole number along each axis"),
         (lambda: weft.arrays.stencil({1: 1, (1,): 2}), "an offset is there twice"),
         (lambda: weft.arrays.stencil({1: "a"}), r"the coefficient at \(1,\) is 'a': expected a number"),
@@ -100,7 +100,7 @@ def test_stencils_that_cannot_be_meant(make, message):
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda s: s(np.zeros((4, 4), int)), "not in int64: convert the array, for instance with x.astype"),
+        (lambda s: s(np.zeros((4, 4), bool)), "not in bool: convert the array, for instance with x.astype"),
         (lambda s: s(np.zeros(4)), r"an array of shape \(4,\) has 1 axes; this stencil needs 2 for the grid"),
         (lambda s: s(np.zeros((4, 4)), steps=0), "steps is 0: expected a whole number, at least 1"),
         (lambda s: s(np.zeros((4, 4)), threads=1.5), "threads is 1.5"),

@@ -1,6 +1,7 @@
 """The example programs find the answers that are known."""
 
 import importlib.util
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -30,6 +31,9 @@ def run(name, *words):
         ("multigrid.py", ["--size", "63", "--before", "2", "--after", "1"]),
         ("maxwell.py", ["--size", "33", "--steps", "70"]),
         ("gray_scott.py", ["--size", "50", "--steps", "20"]),
+        ("shallow_water.py", ["--size", "33", "--steps", "30"]),
+        ("v_cycle.py", ["--power", "5"]),
+        ("v_cycle.py", ["--power", "6", "--before", "1", "--after", "3", "--cycles", "8"]),
     ],
 )
 def test_the_program_passes(name, words):
@@ -49,6 +53,8 @@ def test_the_program_passes(name, words):
         ("particles.py", ["--steps", "10", "--cells", "5"]),
         ("maxwell.py", ["--size", "17", "--steps", "40"]),
         ("gray_scott.py", ["--size", "29", "--steps", "10"]),
+        ("shallow_water.py", ["--size", "13", "--steps", "10"]),
+        ("v_cycle.py", ["--power", "4"]),
     ],
 )
 def test_the_program_passes_over_ranks(native, name, words):
@@ -56,6 +62,37 @@ def test_the_program_passes_over_ranks(native, name, words):
     done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=120)
     assert done.returncode == 0, done.stdout + done.stderr
     assert done.stdout.splitlines().count("passed") == 1, done.stdout + done.stderr
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("heat.py", ["--size", "64", "--steps", "10"]),
+        ("maxwell.py", ["--size", "9", "--steps", "5"]),
+        ("gray_scott.py", ["--size", "12", "--steps", "3"]),
+        ("shallow_water.py", ["--size", "8", "--steps", "3"]),
+        ("v_cycle.py", ["--power", "3", "--cycles", "4"]),
+        ("wave.py", ["--size", "12", "--steps", "5"]),
+        ("jacobi.py", ["--size", "12", "--sweeps", "20"]),
+    ],
+)
+def test_the_program_passes_in_virtual_time(native, name, words):
+    """The same answers, and messages that take time."""
+    command = [
+        str(Path(sys.executable).parent / "weft"),
+        "run",
+        "--on",
+        "ipsc860",
+        "-n",
+        "4",
+        str(PROGRAMS / name),
+        *words,
+    ]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=240)
+    assert done.returncode == 0, done.stdout + done.stderr
+    took = re.search(r"4 ranks on ipsc860: ([\d.]+) .*s of virtual time, (\d+) messages", done.stdout + done.stderr)
+    assert float(took[1]) > 0
+    assert int(took[2]) > 10
 
 
 @pytest.mark.parametrize("words", [["--steps", "20"], ["--particles", "60", "--cells", "3", "--seed", "4"]])
@@ -69,6 +106,8 @@ def test_particles_pass(words):
     [
         ("lattice.py", ["--extents", "4,4"], "expected four extents"),
         ("multigrid.py", ["--size", "64"], "expected an odd size"),
+        ("v_cycle.py", ["--power", "1"], "expected a power of at least 2"),
+        ("shallow_water.py", ["--size", "3"], "expected 4 points along each axis or more"),
     ],
 )
 def test_what_it_cannot_do_it_says(name, words, message):
