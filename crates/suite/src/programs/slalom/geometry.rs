@@ -121,7 +121,7 @@ impl Geometry {
     /// The patches of a face, column by column. Where they cannot be the same in all columns, the longer ones are spread.
     fn of_face(&self, face: usize, patches: usize, columns: usize) -> Vec<Patch> {
         let [width, height] = self.face(face);
-        let start = |column: usize| (columns - 1 + column * patches) / columns;
+        let start = |column: usize| (column * patches).div_ceil(columns);
         let (axis, up, normal) = (face % AXES, (face + 1) % AXES, (face + 2) % AXES);
         let depth = if face < AXES { 0.0 } else { self.extents[normal] };
         let mut of_face = Vec::with_capacity(patches);

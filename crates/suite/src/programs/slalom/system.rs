@@ -96,7 +96,8 @@ impl System {
 
     /// All light of a patch reaches another one, for the box is closed.
     fn check_closure(&self) -> Result<(), String> {
-        let wrong = |(sum, area): &(f64, f64)| !((sum - area).abs() <= CLOSURE * sum);
+        // What is no number is wrong too.
+        let wrong = |(sum, area): &(f64, f64)| (sum - area).abs() > CLOSURE * sum || sum.is_nan();
         let mut pairs = self.areas.iter().copied().zip(self.region.patches.iter().map(|patch| patch.area()));
         match pairs.position(|pair| wrong(&pair)) {
             Some(patch) => Err(format!(
