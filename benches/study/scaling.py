@@ -26,7 +26,7 @@ OTHER_LENGTHS = tuple(12 << k for k in range(15))
 """Ranks and lengths between those of the samples."""
 
 LAUNCHES = 20
-LEAST = 0.93
+MIN_COVERAGE = 0.93
 """What a 95% interval is to cover; more is no fault where the model itself is chosen."""
 
 Floats = np.ndarray
@@ -120,7 +120,7 @@ def run(chosen: argparse.Namespace, report: Report) -> None:
                 report.figure(f"{case}: high over low", width, "times")
                 least.setdefault(kind, []).append(share)
     for kind, shares in least.items():
-        report.figure(f"{kind}: least coverage", min(shares), "ratio", LEAST, "at least")
+        report.figure(f"{kind}: least coverage", min(shares), "ratio", MIN_COVERAGE, "at least")
 
 
 BENCHMARK = Benchmark(

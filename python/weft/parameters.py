@@ -91,6 +91,7 @@ class Parameters(TypedDict, total=False):
     algorithm: str | None
     synchronization: str | None
     precision: str | None
+    within: float | None
     file_system: str | None
     file_bytes: str | int | None
     preallocate: bool

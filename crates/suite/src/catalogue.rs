@@ -16,6 +16,7 @@ use crate::pairs::Pairs;
 use crate::parameters::TABLE;
 use crate::programs::cholesky::Cholesky;
 use crate::programs::jacobi::Jacobi;
+use crate::programs::slalom::Slalom;
 use crate::registry;
 use crate::registry::Registry;
 use crate::ring::Ring;
@@ -47,7 +48,7 @@ registry! {
         overlap::PersistentAlltoallv, overlap::PersistentScan, overlap::PersistentExscan, overlap::PersistentReduceScatter,
         overlap::PersistentGatherv, overlap::PersistentScatterv, overlap::PersistentAllgatherv,
         Put, Get, PutBandwidth, GetBandwidth, Accumulate, GetAccumulate, FetchAndOp, CompareAndSwap,
-        Cholesky, Jacobi,
+        Cholesky, Jacobi, Slalom,
 }
 
 /// Every benchmark, in the order in which lists show them.

@@ -195,6 +195,9 @@ parameters! {
         precision: Option<Precision> = None, Name
             "What is computed in: single or double",
             column("what a program computes in");
+        within: Option<f64> = None, Real
+            "Time that a run may take: the most that it gets done within is looked for (60 by the rule of SLALOM)",
+            unit("s");
         file_system: Option<String> = None, Name
             "How files are reached: posix, mpi-io, concurrent or host",
             default("the first that there is"), column("how files were reached");

@@ -163,7 +163,7 @@ fn impossible_requests_are_explained() {
         (Request { bytes: vec![8], ..request() }, "cholesky takes no bytes; its extent decides"),
         (
             Request { benchmark: "echo".to_owned(), extent: vec![8], ..request() },
-            "echo takes no extent; cholesky and jacobi do",
+            "echo takes no extent; cholesky and jacobi and slalom do",
         ),
         (
             Request { benchmark: "ring".to_owned(), precision: Some(Precision::Double), ..request() },

@@ -110,6 +110,7 @@ def grain(
         list[str] | None,
         typer.Argument(help="Files of samples (of this machine, say) and machine files, besides the catalogue."),
     ] = None,
+    estimand: estimands.Chosen = None,
     shown: outputs.Shown = outputs.Format.TABLE,
 ) -> None:
     """Communication against computation: the grain at which messages take 50%, 20% and 5% of the time.
@@ -119,7 +120,7 @@ def grain(
     """
     from weft.study.grain import conclusion
 
-    grains, notes = conclusion(subjects or [])
+    grains, notes = conclusion(subjects or [], estimand)
     if not outputs.show_plainly(grains, shown):
         _show_grains(grains)
     for note in notes:

@@ -195,13 +195,13 @@ def fit_pieces(cells: Cells, most: int = MAX_PIECES) -> Pieces | None:
         return forms[start, end]
 
     whole = form(0, len(lengths))
-    found = [] if whole is None else [Pieces((whole,))]
+    divisions = [] if whole is None else [Pieces((whole,))]
     fewest = MIN_LENGTHS if len(np.unique(cells.counts)) < MIN_LENGTHS else MIN_LENGTHS - 1
-    if (not found or found[0].error > RESOLUTION) and len(lengths) >= 2 * fewest:
-        found += list(_divisions(form, len(lengths), most, fewest))
-    if not found:
+    if (not divisions or divisions[0].error > RESOLUTION) and len(lengths) >= 2 * fewest:
+        divisions += list(_divisions(form, len(lengths), most, fewest))
+    if not divisions:
         return None
-    return min(found, key=lambda pieces: _criterion(pieces, len(cells)))
+    return min(divisions, key=lambda pieces: _criterion(pieces, len(cells)))
 
 
 def _criterion(pieces: Pieces, count: int) -> float:

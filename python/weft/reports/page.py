@@ -244,7 +244,7 @@ def _traffic(content: Content) -> Section:
 
 def _programs(content: Content) -> Section:
     section = Section("programs", "Programs", "Whole parallel programs, after figure 12 of Dunigan 1991.")
-    for name in ("cholesky", "jacobi"):
+    for name in ("cholesky", "jacobi", "slalom"):
         section.figure(groups.program(content, name), f"Rate of {name} against its order", f"Rate of {name}.")
     return section
 

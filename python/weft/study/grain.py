@@ -13,17 +13,20 @@ from weft.catalogue import machine as find_machine
 from weft.catalogue import machines
 from weft.launch.simulate import simulate
 from weft.model.grain import LENGTHS, grains
+from weft.study.subjects import with_estimand
 
 _SUFFIXES = (".csv", ".parquet")
 
 
-def conclusion(subjects: Sequence[str] = ()) -> tuple[pl.DataFrame, list[str]]:
+def conclusion(subjects: Sequence[str] = (), estimand: str | None = None) -> tuple[pl.DataFrame, list[str]]:
     """Communication against computation for some subjects.
 
     Parameters
     ----------
     subjects
         Machines, machine files and files of samples; all machines of the catalogue are there besides.
+    estimand
+        Of machine files that have costs of undisturbed and of typical times: which of them.
 
     Returns
     -------
@@ -33,11 +36,11 @@ def conclusion(subjects: Sequence[str] = ()) -> tuple[pl.DataFrame, list[str]]:
     Raises
     ------
     UsageError
-        If a file of samples says nothing of it.
+        If a file of samples says nothing of it, or an estimand is chosen and no subject has one.
     """
     parts: list[pl.DataFrame] = []
     notes: list[str] = []
-    named = [find_machine(name) for name in subjects if Path(name).suffix not in _SUFFIXES]
+    named = with_estimand([find_machine(name) for name in subjects if Path(name).suffix not in _SUFFIXES], estimand)
     for name in subjects:
         if Path(name).suffix in _SUFFIXES:
             part = grains(samples.read(name))

@@ -49,9 +49,7 @@ def tables(
     """
     sources = [(subject, samples.read(subject) if Path(subject).suffix in _SUFFIXES else None) for subject in subjects]
     files = [table for _, table in sources if table is not None]
-    described_by = [find_machine(subject) for subject, table in sources if table is None] if estimand else []
-    if estimand and not any(machine.estimands for machine in described_by):
-        raise UsageError("--estimand: none of these is a machine file that says of which times its costs are")
+    machines = with_estimand([find_machine(subject) for subject, table in sources if table is None], estimand)
     if len(subjects) < 2 and not any(table.n_unique(["source", "machine"]) > 1 for table in files):
         raise UsageError("a comparison needs two subjects or more: machines, machine files or files of samples")
     if files and (lengths or hops):
@@ -61,7 +59,7 @@ def tables(
     labels, compared, notes = [], [], []
     for subject, table in sources:
         if table is None:
-            described = _with_estimand(find_machine(subject), estimand)
+            described = machines.pop(0)
             simulated, missing = _run(described, files, lengths or LENGTHS, hops)
             notes += missing
             parts = [(label_of(described), simulated)]
@@ -73,8 +71,17 @@ def tables(
     return _different(labels), compared, notes
 
 
-def _with_estimand(machine: Machine, estimand: str | None) -> Machine:
-    return machine if estimand is None or not machine.estimands else machine.with_estimand(estimand)
+def with_estimand(machines: Sequence[Machine], estimand: str | None) -> list[Machine]:
+    """Machines with the costs of the times that were chosen, those that say of which times theirs are.
+
+    Raises
+    ------
+    UsageError
+        If none of them says that, or one has no such estimate.
+    """
+    if estimand is not None and not any(machine.estimands for machine in machines):
+        raise UsageError("--estimand: none of these is a machine file that says of which times its costs are")
+    return [one.with_estimand(estimand) if estimand is not None and one.estimands else one for one in machines]
 
 
 def _parts(subject: str, table: pl.DataFrame, alone: bool) -> list[tuple[str, pl.DataFrame]]:

@@ -72,9 +72,20 @@ def test_what_is_shown_is_what_was_chosen(command, machine):
     assert "alternative" in out
 
 
+def test_the_grain_is_of_the_messages_that_were_chosen(command, machine):
+    def transfer(*words):
+        code, out, err = command("machines", "grain", *words, "--format", "json")
+        assert code == 0, err
+        return next(row["transfer"] for row in json.loads(out) if row["bytes"] == 8)
+
+    assert transfer(machine) == pytest.approx(weft.machine("ipsc860").message_time(8, 1))
+    assert transfer(machine, "--estimand", "typical") == pytest.approx(6.008e-6)
+
+
 @pytest.mark.parametrize(
     ("words", "said"),
     [
+        (("machines", "grain", "--estimand", "typical"), "none of these is a machine file that says of which times"),
         (("measure", "echo", "--on", "ipsc860", "--estimand", "typical"), "has no estimate of typical times"),
         (("measure", "echo", "--estimand", "typical"), "name one with --on"),
         (("health", "--estimand", "typical"), "name one with --on"),

@@ -50,7 +50,11 @@ def test_what_a_machine_file_does_not_price_is_said(native):
     [
         (["arithmetic"], {"ranks": 4}, "arithmetic runs on one rank"),
         (["arithmetic"], {"bytes": 8}, "sends no messages, so it takes no bytes"),
-        (["sieve"], {"extent": 8}, "sieve takes no extent; dot_product and cholesky and jacobi and pshift do"),
+        (
+            ["sieve"],
+            {"extent": 8},
+            "sieve takes no extent; dot_product and cholesky and jacobi and slalom and pshift do",
+        ),
         (["sieve"], {"threads": 2}, "sieve takes no threads; stream does"),
         (["arithmetic"], {"variant": "int64_add"}, "arithmetic has no row 'int64_add'; there are int16_add"),
         (["echo"], {"neighbours": 2}, "echo takes no neighbours; fan-in and fan-out do"),

@@ -118,7 +118,7 @@ impl<T: Real> Wrapped<T> {
         columns.map(move |(index, column)| (rank + index * size, column.as_slice()))
     }
 
-    fn owns(&self, j: usize) -> bool {
+    pub(super) fn owns(&self, j: usize) -> bool {
         j < self.n && j % self.size == self.rank
     }
 
@@ -216,7 +216,7 @@ async fn divide<C: Communicator, T: Real>(comm: &C, matrix: &mut Wrapped<T>, k: 
     Ok(())
 }
 
-async fn charge<C: Communicator>(comm: &C, operation: Operation, count: u64) {
+pub(super) async fn charge<C: Communicator>(comm: &C, operation: Operation, count: u64) {
     if count > 0 {
         comm.compute(Work::Operations { operation, count }).await;
     }
@@ -291,7 +291,7 @@ async fn cholesky<C: Communicator>(session: &Session<'_, C>, choice: Choice, n: 
 
 /// Unless something else is asked for columns go down a binomial tree, the minimum spanning tree of a hypercube, as in
 /// 1986; an MPI library broadcasts as it likes.
-fn broadcast_choice<C: Communicator>(comm: &C, choice: Choice) -> Choice {
+pub(super) fn broadcast_choice<C: Communicator>(comm: &C, choice: Choice) -> Choice {
     match choice {
         Choice::Auto if comm.native().is_some() => Choice::Native,
         Choice::Auto => Choice::Fixed(Algorithm::Binomial),
@@ -299,7 +299,7 @@ fn broadcast_choice<C: Communicator>(comm: &C, choice: Choice) -> Choice {
     }
 }
 
-fn name_of(choice: Choice) -> &'static str {
+pub(super) fn name_of(choice: Choice) -> &'static str {
     match choice {
         Choice::Fixed(algorithm) => algorithm.name(),
         Choice::Native => "native",

@@ -6,6 +6,7 @@
 pub mod cholesky;
 pub mod jacobi;
 mod real;
+pub mod slalom;
 pub(crate) mod timing;
 
 pub use real::{Precision, Real};

@@ -57,7 +57,12 @@ pub(crate) async fn timed_runs<C: Communicator>(
     Ok(times)
 }
 
-async fn repeat<C: Communicator>(comm: &C, program: &mut impl Run<C>, runs: usize) -> Result<Vec<f64>, CommError> {
+/// The times of some runs, the same on all ranks.
+pub(super) async fn repeat<C: Communicator>(
+    comm: &C,
+    program: &mut impl Run<C>,
+    runs: usize,
+) -> Result<Vec<f64>, CommError> {
     let mut times = Vec::with_capacity(runs);
     for _ in 0..runs {
         program.prepare(comm).await?;
