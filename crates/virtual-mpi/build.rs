@@ -102,6 +102,12 @@ impl Function {
                 return format!("Object::{kind}({name})");
             }
         }
+        let ends = ["_free", "_disconnect", "_finalize"].iter().any(|end| self.name.ends_with(end));
+        for (name, kind) in self.parameters.iter().filter(|_| ends) {
+            if let Some(kind) = kind.strip_prefix("*mut ").filter(|kind| ["Comm", "Win", "Session"].contains(kind)) {
+                return format!("Object::{kind}(api::handle_at({name}))");
+            }
+        }
         "Object::None".to_owned()
     }
 

@@ -3,6 +3,33 @@
 use std::cell::RefCell;
 use std::ffi::{CStr, c_int, c_void};
 
+/// Functions of the library of Fortran that call what the program handed in there, as MPICH's and those of its interface
+/// have them.
+#[derive(Clone, Copy, Debug)]
+pub struct Proxies {
+    pub copy: CopyProxy,
+    pub delete: DeleteProxy,
+}
+
+/// Called with the program's function, object, kind, extra state, the type of the value ([`ADDRESS`]), the value, and where
+/// the copy and its flag belong.
+pub type CopyProxy = unsafe extern "C" fn(
+    *const c_void,
+    c_int,
+    c_int,
+    *mut c_void,
+    c_int,
+    *mut c_void,
+    *mut *mut c_void,
+    *mut c_int,
+) -> c_int;
+
+/// Called with the program's function, object, kind, the type of the value, the value, and extra state.
+pub type DeleteProxy = unsafe extern "C" fn(*const c_void, c_int, c_int, c_int, *mut c_void, *mut c_void) -> c_int;
+
+/// The type of values that are as wide as addresses.
+pub const ADDRESS: c_int = 1;
+
 /// A kind of attribute that the program has made.
 #[derive(Clone, Copy, Debug)]
 pub struct Keyval {
@@ -11,6 +38,7 @@ pub struct Keyval {
     pub copy: *const c_void,
     pub delete: *const c_void,
     pub extra_state: *mut c_void,
+    pub proxies: Option<Proxies>,
     /// Values are objects of the interpreter that mpi4py keeps by the number of the communicator. Ranks of one process
     /// have the same number for `MPI_COMM_WORLD`, and one would take the object of another away.
     pub holds_objects: bool,
@@ -18,18 +46,23 @@ pub struct Keyval {
 
 /// Whether a function is mpi4py's own and an attribute with it is not copied: so it keeps its tables of locks.
 pub fn holds_objects(copy: *const c_void, delete: *const c_void) -> bool {
-    if !copy.is_null() || delete.is_null() {
+    copy.is_null() && is_in_file(delete, b"/mpi4py/MPI.")
+}
+
+/// Whether a function is of a library whose path has this part.
+pub fn is_in_file(function: *const c_void, part: &[u8]) -> bool {
+    if function.is_null() {
         return false;
     }
     // SAFETY: the call fills in what it knows of the address, or fails.
     let file = unsafe {
         let mut info = std::mem::zeroed::<libc::Dl_info>();
-        if libc::dladdr(delete, &raw mut info) == 0 || info.dli_fname.is_null() {
+        if libc::dladdr(function, &raw mut info) == 0 || info.dli_fname.is_null() {
             return false;
         }
         CStr::from_ptr(info.dli_fname).to_bytes().to_vec()
     };
-    file.windows(b"/mpi4py/MPI.".len()).any(|part| part == b"/mpi4py/MPI.")
+    file.windows(part.len()).any(|other| other == part)
 }
 
 /// Values by their kinds, in the order in which they were first set.

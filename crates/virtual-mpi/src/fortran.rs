@@ -4,6 +4,7 @@
 use std::ffi::{c_int, c_void};
 
 use crate::abi::{self, Aint};
+use crate::attribute::{CopyProxy, DeleteProxy, Proxies, is_in_file};
 use crate::rank::current;
 use crate::shells::{
     MPI_Comm_get_attr, MPI_Comm_set_attr, MPI_Type_get_attr, MPI_Type_set_attr, MPI_Win_get_attr, MPI_Win_set_attr,
@@ -16,10 +17,17 @@ fn is_number(keyval: c_int) -> bool {
     communicators.contains(&keyval) || [abi::WIN_CREATE_FLAVOR, abi::WIN_MODEL, abi::WIN_DISP_UNIT].contains(&keyval)
 }
 
+/// The standard's attributes have two numbers each: Fortran's is the one after C's.
+fn number_in_c(keyval: c_int) -> c_int {
+    let is_fortran = |first: c_int| keyval > first && keyval <= first + 15 && (keyval - first) % 2 == 1;
+    if is_fortran(abi::TAG_UB) || is_fortran(abi::WIN_BASE) { keyval - 1 } else { keyval }
+}
+
 type Get = unsafe extern "C" fn(c_int, c_int, *mut c_void, *mut c_int) -> c_int;
 
 unsafe fn get(get: Get, object: c_int, keyval: c_int, value: *mut Aint, flag: *mut c_int) -> c_int {
     let mut stored: *mut c_void = std::ptr::null_mut();
+    let keyval = number_in_c(keyval);
     // SAFETY: the library hands in where value and flag belong; the values of these attributes are addresses.
     unsafe {
         let code = get(object, keyval, (&raw mut stored).cast(), flag);
@@ -70,25 +78,26 @@ attributes! {
     MPII_Win_get_attr MPI_Win_get_attr MPII_Win_set_attr MPI_Win_set_attr;
 }
 
-/// Functions of Fortran get addresses where those of C get values: calling them as C's would be wrong.
-fn refuse(what: &str) {
-    let message = format!("{what} whose functions are Fortran's are not supported in virtual time");
-    match current() {
-        Some(rank) => rank.abort(1, &message),
-        None => eprintln!("weft: {message}"),
+/// Called after a kind of attributes was made whose functions are not C's, with what calls them.
+#[unsafe(no_mangle)]
+#[allow(non_snake_case, reason = "the name that the libraries of Fortran and C++ ask for")]
+pub extern "C" fn MPII_Keyval_set_proxy(keyval: c_int, copy: CopyProxy, delete: DeleteProxy) {
+    let Some(rank) = current() else { return };
+    if is_in_file(copy as *const c_void, b"cxx") {
+        // The library of C++ hands in functions of another type from one version of MPICH to the next.
+        rank.abort(1, "attributes whose functions are C++'s are not supported in virtual time");
+    }
+    if let Some(kind) = rank.shared.keyvals.borrow_mut().get_mut(&keyval) {
+        kind.proxies = Some(Proxies { copy, delete });
     }
 }
 
-/// Called after a kind of attributes was made.
+/// Called after a generalized request was made whose functions are Fortran's.
 #[unsafe(no_mangle)]
 #[allow(non_snake_case, reason = "the name that the library of Fortran asks for")]
-pub extern "C" fn MPII_Keyval_set_proxy(_keyval: c_int, _copy: *const c_void, _delete: *const c_void) {
-    refuse("attributes");
-}
-
-/// Called after a generalized request was made.
-#[unsafe(no_mangle)]
-#[allow(non_snake_case, reason = "the name that the library of Fortran asks for")]
-pub extern "C" fn MPII_Grequest_set_lang_f77(_request: c_int) {
-    refuse("generalized requests");
+pub extern "C" fn MPII_Grequest_set_lang_f77(request: c_int) {
+    let request = current().and_then(|rank| rank.request(request).ok());
+    if let Some(generalized) = request.as_ref().and_then(|request| request.generalized.as_ref()) {
+        generalized.is_fortran.set(true);
+    }
 }

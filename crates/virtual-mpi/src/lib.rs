@@ -22,6 +22,7 @@ mod errors;
 mod fault;
 mod file;
 mod fortran;
+mod generalized;
 mod hosting;
 mod info;
 pub mod link;

@@ -12,6 +12,7 @@ use weft_comm::{CommError, Payload, Received};
 use crate::abi::{self, Status};
 use crate::datatype::Datatype;
 use crate::fault::Fault;
+use crate::generalized::Generalized;
 use crate::link;
 
 /// What a complete operation tells.
@@ -87,15 +88,6 @@ impl Future for Receive {
             Poll::Ready(received) => Poll::Ready(self.finish(received)),
         }
     }
-}
-
-/// A request that the program completes itself.
-#[derive(Clone, Copy, Debug)]
-pub struct Generalized {
-    pub query: *const c_void,
-    pub free: *const c_void,
-    pub cancel: *const c_void,
-    pub extra_state: *mut c_void,
 }
 
 /// Where an operation stands.

@@ -24,7 +24,7 @@ fn create(
     rank.shared.next_keyval.set(number + 1);
     let handle = (0x8000_0000 | (abi::kind::KEYVAL << 26)) as c_int | number;
     let holds_objects = attribute::holds_objects(copy.function, delete.function);
-    let kind = Keyval { of, copy: copy.function, delete: delete.function, extra_state, holds_objects };
+    let kind = Keyval { of, copy: copy.function, delete: delete.function, extra_state, proxies: None, holds_objects };
     rank.shared.keyvals.borrow_mut().insert(handle, kind);
     put(keyval, handle);
     Ok(())
@@ -111,10 +111,14 @@ fn call_delete(kind: Keyval, object: c_int, keyval: c_int, value: *mut c_void) -
     if kind.delete.is_null() {
         return Ok(());
     }
-    // SAFETY: the program handed the function in as one of this type.
+    // SAFETY: the program handed the function in as one of this type, or its language's library what calls it.
     let code = unsafe {
-        let function = std::mem::transmute::<*const c_void, Function>(kind.delete);
-        function(object, keyval, value, kind.extra_state)
+        if let Some(proxies) = kind.proxies {
+            (proxies.delete)(kind.delete, object, keyval, attribute::ADDRESS, value, kind.extra_state)
+        } else {
+            let function = std::mem::transmute::<*const c_void, Function>(kind.delete);
+            function(object, keyval, value, kind.extra_state)
+        }
     };
     require(code == abi::SUCCESS, code, || "the function that deletes an attribute failed".to_owned())
 }
@@ -126,10 +130,15 @@ fn call_copy(kind: Keyval, object: c_int, keyval: c_int, value: *mut c_void) -> 
         return Ok(None);
     }
     let (mut copied, mut flag) = (std::ptr::null_mut(), 0);
-    // SAFETY: the program handed the function in as one of this type.
+    // SAFETY: the program handed the function in as one of this type, or its language's library what calls it.
     let code = unsafe {
-        let function = std::mem::transmute::<*const c_void, Function>(kind.copy);
-        function(object, keyval, kind.extra_state, value, &raw mut copied, &raw mut flag)
+        if let Some(proxies) = kind.proxies {
+            let (state, copied) = (kind.extra_state, &raw mut copied);
+            (proxies.copy)(kind.copy, object, keyval, state, attribute::ADDRESS, value, copied, &raw mut flag)
+        } else {
+            let function = std::mem::transmute::<*const c_void, Function>(kind.copy);
+            function(object, keyval, kind.extra_state, value, &raw mut copied, &raw mut flag)
+        }
     };
     require(code == abi::SUCCESS, code, || "the function that copies an attribute failed".to_owned())?;
     Ok((flag != 0).then_some(copied))

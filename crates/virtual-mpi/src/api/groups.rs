@@ -34,6 +34,8 @@ pub fn group_translate_ranks(
     ranks2: *mut c_int,
 ) -> Answer {
     let (from, to) = (rank.group(group1)?, rank.group(group2)?);
+    let missing = n > 0 && (ranks1.is_null() || ranks2.is_null());
+    require(!missing, class::ERR_ARG, || "the address of ranks is missing (NULL)".to_owned())?;
     for (index, number) in list(ranks1, positive(n, "the number of ranks")?).into_iter().enumerate() {
         if number == abi::PROC_NULL {
             put_at(ranks2, index, abi::PROC_NULL);

@@ -70,6 +70,11 @@ fn at<T: Copy>(array: *const T, index: usize) -> T {
     unsafe { *array.add(index) }
 }
 
+/// The handle of an object that a call frees; an address that is missing is one of none.
+pub(crate) fn handle_at(address: *const c_int) -> c_int {
+    if address.is_null() { 0 } else { at(address, 0) }
+}
+
 /// Writes an element of an array of the program.
 fn put_at<T>(array: *mut T, index: usize, value: T) {
     // SAFETY: the program hands in an array of at least so many elements.

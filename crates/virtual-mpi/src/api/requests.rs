@@ -1,12 +1,14 @@
 //! Completion of requests (MPI 4.1, sections 3.7 and 3.9, and chapter 13).
 
+use std::cell::Cell;
 use std::ffi::{c_int, c_void};
 use std::rc::Rc;
 
 use crate::abi::{self, Aint, Callback, Datatype as DatatypeHandle, Request as Handle, Status};
 use crate::fault::{Answer, Fault, class, require};
+use crate::generalized::Generalized;
 use crate::rank::Rank;
-use crate::request::{Completed, Completion, Generalized, Request, State};
+use crate::request::{Completed, Completion, Request, State};
 
 use super::{at, list, positive, put, put_at};
 
@@ -32,7 +34,7 @@ fn active(rank: &Rank, count: c_int, requests: *const Handle) -> Result<Vec<Acti
 fn finish(rank: &Rank, handle: *mut Handle, request: &Rc<Request>) -> Completion {
     let mut completion = request.take();
     if let Some(generalized) = &request.generalized {
-        completion = query(generalized, request.is_cancelled.get());
+        completion = query(generalized, true);
     }
     if request.start.is_none() {
         rank.requests.remove(at(handle, 0));
@@ -42,16 +44,9 @@ fn finish(rank: &Rank, handle: *mut Handle, request: &Rc<Request>) -> Completion
 }
 
 /// Asks the program what its own request came to, and lets it free what it needs no more.
-fn query(generalized: &Generalized, _cancelled: bool) -> Completion {
-    type Query = unsafe extern "C" fn(*mut c_void, *mut Status) -> c_int;
-    type Free = unsafe extern "C" fn(*mut c_void) -> c_int;
+fn query(generalized: &Generalized, is_last: bool) -> Completion {
     let mut status = Status { source: abi::ANY_SOURCE, tag: abi::ANY_TAG, ..Status::default() };
-    // SAFETY: the program handed the functions in as ones of these types.
-    let codes = unsafe {
-        let query = std::mem::transmute::<*const c_void, Query>(generalized.query);
-        let free = std::mem::transmute::<*const c_void, Free>(generalized.free);
-        [query(generalized.extra_state, &raw mut status), free(generalized.extra_state)]
-    };
+    let codes = [generalized.query(&mut status), if is_last { generalized.free() } else { abi::SUCCESS }];
     for code in codes {
         require(code == abi::SUCCESS, code, || "a function of a generalized request failed".to_owned())?;
     }
@@ -291,19 +286,11 @@ pub fn request_get_status(rank: &Rank, request: Handle, flag: *mut c_int, status
     if !done {
         rank.looked_in_vain();
     } else if let Some(generalized) = &object.generalized {
-        query_only(generalized)?.write(status);
+        query(generalized, false)?.write(status);
     } else if let State::Done(Ok(completed)) = &*object.state.borrow() {
         completed.write(status);
     }
     Ok(())
-}
-
-/// As [`query`], of a request that stays.
-fn query_only(generalized: &Generalized) -> Completion {
-    extern "C" fn nothing(_: *mut c_void) -> c_int {
-        abi::SUCCESS
-    }
-    query(&Generalized { free: nothing as *const c_void, ..*generalized }, false)
 }
 
 pub fn request_get_status_any(
@@ -405,13 +392,7 @@ pub fn startall(rank: &Rank, count: c_int, requests: *mut Handle) -> Answer {
 pub fn cancel(rank: &Rank, request: *mut Handle) -> Answer {
     let object = rank.request(at(request, 0))?;
     if let Some(generalized) = &object.generalized {
-        type Cancel = unsafe extern "C" fn(*mut c_void, c_int) -> c_int;
-        let complete = matches!(*object.state.borrow(), State::Done(_));
-        // SAFETY: the program handed the function in as one of this type.
-        let code = unsafe {
-            let cancel = std::mem::transmute::<*const c_void, Cancel>(generalized.cancel);
-            cancel(generalized.extra_state, c_int::from(complete))
-        };
+        let code = generalized.cancel(matches!(*object.state.borrow(), State::Done(_)));
         return require(code == abi::SUCCESS, code, || "the function that cancels failed".to_owned());
     }
     let mut state = object.state.borrow_mut();
@@ -432,7 +413,7 @@ pub fn grequest_start(
     request: *mut Handle,
 ) -> Answer {
     let (query, free, cancel) = (query.function, free.function, cancel.function);
-    let generalized = Some(Generalized { query, free, cancel, extra_state });
+    let generalized = Some(Generalized { query, free, cancel, extra_state, is_fortran: Cell::new(false) });
     let object = Request { generalized, ..Request::new(State::Generalized, abi::COMM_SELF) };
     put(request, rank.requests.insert(object));
     Ok(())

@@ -109,6 +109,8 @@ pub fn cart_create(
     _reorder: c_int,
     comm_cart: *mut Comm,
 ) -> Answer {
+    // Programs ask for the communicator even where they get an error.
+    put(comm_cart, abi::COMM_NULL);
     let axes = positive(ndims, "the number of dimensions")?;
     let dims = list(dims, axes);
     let wrong = dims.iter().copied().find(|&extent| extent <= 0);

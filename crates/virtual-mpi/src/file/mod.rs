@@ -6,6 +6,7 @@ mod view;
 use std::cell::{Cell, RefCell};
 use std::fs;
 use std::io::{self, ErrorKind};
+use std::os::fd::AsRawFd;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
@@ -125,6 +126,7 @@ impl File {
 
     /// Reads what there is of the ranges; fewer bytes where the file ends.
     pub fn read(&self, ranges: &[Range], data: &mut [u8]) -> Result<usize, Fault> {
+        let _lock = self.lock();
         let mut filled = 0;
         for range in ranges {
             let part = &mut data[filled..filled + range.bytes];
@@ -137,7 +139,14 @@ impl File {
         Ok(filled)
     }
 
+    /// In atomic mode, one access at a time: ranks that are processes access the file while others do, and an access of
+    /// several ranges is several calls.
+    fn lock(&self) -> Option<Lock<'_>> {
+        self.joint.atomic.get().then(|| Lock::of(&self.handle))
+    }
+
     pub fn write(&self, ranges: &[Range], data: &[u8]) -> Result<(), Fault> {
+        let _lock = self.lock();
         let mut written = 0;
         for range in ranges {
             let part = &data[written..written + range.bytes];
@@ -145,6 +154,24 @@ impl File {
             written += range.bytes;
         }
         Ok(())
+    }
+}
+
+/// A file that others who lock it wait for. A file system without locks has none here either.
+struct Lock<'a>(&'a fs::File);
+
+impl Lock<'_> {
+    fn of(file: &fs::File) -> Lock<'_> {
+        // SAFETY: the descriptor is that of an open file.
+        unsafe { libc::flock(file.as_raw_fd(), libc::LOCK_EX) };
+        Lock(file)
+    }
+}
+
+impl Drop for Lock<'_> {
+    fn drop(&mut self) {
+        // SAFETY: the descriptor is that of an open file.
+        unsafe { libc::flock(self.0.as_raw_fd(), libc::LOCK_UN) };
     }
 }
 
