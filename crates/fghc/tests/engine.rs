@@ -3,7 +3,7 @@
 mod common;
 
 use common::{load, run, run_loaded, run_with, under_every_option};
-use weft_fghc::engine::{Options, Stop};
+use weft_fghc::engine::{Options, Stop, Turns};
 
 const LISTS: &str = "
 module lists.
@@ -35,6 +35,29 @@ fn answers_do_not_depend_on_order_or_collections() {
         format!("{} {}", done.answer("S"), done.counters().reductions)
     });
     assert_eq!(text, format!("45150 {}", 1 + 3 * 301));
+}
+
+/// Two rows of goals that end in writing: one after the other, or a step of each in turn.
+#[test]
+fn goals_run_depth_first_or_take_turns() {
+    let program = "
+module m.
+:- public main/0.
+main :- true | row(a, 2), row(b, 1), show(c).
+row(X, 0) :- true | show(X).
+row(X, N) :- N > 0, N1 := N - 1 | show(N), row(X, N1).
+show(X) :- true | write(X).
+";
+    let loaded = load(program, "main", false);
+    let written = |turns| {
+        let done = run_loaded(&loaded, Options { turns, ..Options::default() });
+        (done.output.replace('\n', ""), done.counters().arguments)
+    };
+    assert_eq!(written(Turns::default()), ("21a1bc".into(), 0));
+    // The first row's first step comes first, then the second's, then c: each puts what it makes behind all others.
+    // Arguments: 2 of each of five goals of rows, 1 of each of six that write.
+    let turns = Turns { breadth_first: true, counts_arguments: true };
+    assert_eq!(written(turns), ("c211ba".into(), 16));
 }
 
 #[test]

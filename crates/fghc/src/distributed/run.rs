@@ -12,7 +12,7 @@ use super::pe::{Activity, Pe};
 use super::record::{Event, EventKind, Recorder};
 use super::report::{Counts, End, Interrupted};
 use super::value::{CopyLimits, Parts};
-use crate::engine::{DEFAULT_HEAP, Loaded, Options};
+use crate::engine::{DEFAULT_HEAP, Loaded, Options, Turns};
 
 /// Where the standard output of the program goes, by PE.
 pub type Output = Arc<dyn Fn(usize) -> Box<dyn Write + Send> + Send + Sync>;
@@ -22,6 +22,8 @@ pub type Output = Arc<dyn Fn(usize) -> Box<dyn Write + Send> + Send + Sync>;
 pub struct Costs {
     /// One reduction.
     pub reduction: f64,
+    /// An argument of a goal that is reduced.
+    pub argument: f64,
     /// Sending a message, by the number of its kind.
     pub send: [f64; KINDS],
     /// Receiving a message, by the number of its kind.
@@ -47,6 +49,8 @@ pub struct RunOptions {
     pub collect_every: Option<u64>,
     /// Reductions between two looks for messages.
     pub slice: u64,
+    /// How goals take turns.
+    pub turns: Turns,
     /// How much of a value is copied into a message.
     pub copy: CopyLimits,
     /// Arguments of the program.
@@ -69,6 +73,7 @@ impl Default for RunOptions {
             seed: None,
             collect_every: None,
             slice: 10_000,
+            turns: Turns::default(),
             copy: CopyLimits::default(),
             arguments: Vec::new(),
             output: Arc::new(|_| Box::new(std::io::stdout())),
@@ -135,6 +140,7 @@ impl Program for Run {
             },
             seed: self.options.seed,
             collect_every: self.options.collect_every,
+            turns: self.options.turns,
             arguments: self.options.arguments.clone(),
             output: (self.options.output)(comm.rank()),
             interrupt: self.options.interrupt.clone(),
@@ -146,7 +152,7 @@ impl Program for Run {
         let start = comm.wtime();
         let (sent, received) = ([0; KINDS], [0; KINDS]);
         let options = self.options;
-        let parts = Parts::default();
+        let (parts, arguments) = (Parts::default(), 0);
         let waits_for_quiet = comm.virtual_time() && comm.rank() == 0 && comm.size() > 1;
         let mut driver = Driver {
             comm,
@@ -160,6 +166,7 @@ impl Program for Run {
             sent,
             received,
             parts,
+            arguments,
             packets: Vec::new(),
             buffers: Vec::new(),
         };
@@ -187,6 +194,8 @@ struct Driver<C> {
     sent: [u64; KINDS],
     received: [u64; KINDS],
     parts: Parts,
+    /// Arguments of reduced goals that have been charged.
+    arguments: u64,
     /// Packets to be sent, while they are.
     packets: Vec<(usize, Vec<u8>)>,
     /// Memory of packets that came.
@@ -361,7 +370,9 @@ impl<C: Communicator> Driver<C> {
         (self.sent, self.received, self.parts) = (sent, received, parts);
         let Some(costs) = &self.options.costs else { return (left, came) };
         seconds += bytes as f64 * costs.byte + words as f64 * costs.word + references as f64 * costs.reference;
-        let work = reductions as f64 * costs.reduction;
+        let arguments = self.pe.reduced_arguments();
+        let work = reductions as f64 * costs.reduction + (arguments - self.arguments) as f64 * costs.argument;
+        self.arguments = arguments;
         self.communication += seconds;
         if seconds + work > 0.0 {
             self.comm.compute(Work::Seconds(seconds + work)).await;

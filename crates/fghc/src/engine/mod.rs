@@ -37,6 +37,7 @@ mod suspend;
 mod text;
 pub(crate) mod thrown;
 mod tree;
+mod turns;
 pub(crate) mod unify;
 mod walk;
 
@@ -53,6 +54,7 @@ use remote::Externals;
 pub use remote::Root;
 pub use report::{Problem, ProblemKind, Waiting};
 pub use tree::{NodeState, ROOT};
+pub use turns::Turns;
 
 pub use crate::compile::Limits;
 use crate::compile::{CompileError, compile};
@@ -122,6 +124,8 @@ pub struct Options {
     pub seed: Option<u64>,
     /// `Some(n)`: a collection every n reductions at the latest, for tests.
     pub collect_every: Option<u64>,
+    /// How goals take turns, and whether their arguments are counted.
+    pub turns: Turns,
     /// Arguments of the program.
     pub arguments: Vec<String>,
     /// Standard output of the program.
@@ -149,6 +153,7 @@ impl Default for Options {
             growth: GROWTH,
             seed: None,
             collect_every: None,
+            turns: Turns::default(),
             arguments: Vec::new(),
             output: Box::new(std::io::stdout()),
             interrupt: Arc::new(AtomicBool::new(false)),
@@ -195,6 +200,8 @@ pub struct Counters {
     pub collections: u64,
     /// Words that collections kept, all together.
     pub words_kept: u64,
+    /// Arguments of the goals that were reduced, where [`Options::turns`] has them counted.
+    pub arguments: u64,
 }
 
 /// One processing element's engine.
@@ -212,6 +219,13 @@ pub struct Engine {
     /// Queues with goals, by priority; without the one that runs.
     runnable: Runnable,
     current: u32,
+    turns: Turns,
+    /// The goal of the present queue that was second when the one that runs began; where goals run breadth first.
+    second: *mut Word,
+    /// A turn has begun and not ended.
+    in_turn: bool,
+    /// Arguments of the goals that were reduced.
+    reduced_arguments: u64,
     slice: i64,
     reductions: i64,
     collections: u64,
@@ -309,6 +323,10 @@ impl Engine {
             nodes: vec![Node::root()],
             runnable: Runnable::default(),
             current: 0,
+            turns: options.turns,
+            second: std::ptr::null_mut(),
+            in_turn: false,
+            reduced_arguments: 0,
             slice: 0,
             reductions: 0,
             collections: 0,
@@ -383,6 +401,7 @@ impl Engine {
             resumptions: self.registers.resumptions,
             collections: self.collections,
             words_kept: self.words_kept,
+            arguments: self.reduced_arguments,
         }
     }
 

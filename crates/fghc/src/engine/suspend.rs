@@ -274,8 +274,7 @@ impl Engine {
             if queue == self.current {
                 self.registers.waiting -= 1;
                 self.registers.resumptions += 1;
-                *goal.add(LINK) = Word(self.registers.ready as u64);
-                self.registers.ready = goal;
+                self.enqueue(queue, goal);
                 return;
             }
             let node = self.queues[queue as usize].node;

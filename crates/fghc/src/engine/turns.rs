@@ -1,0 +1,108 @@
+//! Goals that take turns one reduction at a time, first come first served, and whose arguments are counted: what execution
+//! systems did that interpreted goals out of a ready queue. Nothing of it is in compiled code: a turn is a slice of one
+//! reduction, and what it has put on top of the queue goes to the end afterwards.
+
+use super::{Engine, NodeState};
+use crate::heap::Word;
+use crate::heap::goal::{LINK, goal_arity};
+
+/// How goals take turns. By default a goal's first body goal goes on, for as long as there are reductions in the slice.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Turns {
+    /// New and woken goals go to the end of their queue.
+    pub breadth_first: bool,
+    /// Arguments of reduced goals are counted.
+    pub counts_arguments: bool,
+}
+
+impl Turns {
+    /// Whether slices are of one reduction.
+    pub fn are_single(self) -> bool {
+        self.breadth_first || self.counts_arguments
+    }
+}
+
+/// A reduction that is being made.
+pub(super) struct Turn {
+    queue: u32,
+    arity: usize,
+}
+
+impl Engine {
+    /// Notes what runs, and where the rest of its queue begins.
+    pub(super) fn begin_turn(&mut self) -> Turn {
+        let goal = self.registers.ready;
+        // SAFETY: goals of a queue are records of this heap.
+        let (arity, second) = match goal.is_null() {
+            true => (0, std::ptr::null_mut()),
+            false => unsafe { (goal_arity(*goal), (*goal.add(LINK)).pointer()) },
+        };
+        self.second = second;
+        self.in_turn = true;
+        Turn { queue: self.current, arity }
+    }
+
+    /// Counts what was reduced; where goals run breadth first, moves what came on top of the queue to its end.
+    pub(super) fn end_turn(&mut self, turn: &Turn, done: i64) {
+        self.in_turn = false;
+        let second = std::mem::replace(&mut self.second, std::ptr::null_mut());
+        if done > 0 {
+            self.reduced_arguments += turn.arity as u64;
+        }
+        if !self.turns.breadth_first || self.current != turn.queue {
+            return;
+        }
+        let queue = &mut self.queues[turn.queue as usize];
+        let first = self.registers.ready;
+        if second.is_null() || first.is_null() {
+            // All that is left is new, and in its order.
+            queue.late = (std::ptr::null_mut(), 0);
+            return;
+        }
+        if first == second || self.nodes[queue.node as usize].state == NodeState::Done {
+            return;
+        }
+        // SAFETY: goals of a queue are records of this heap, linked by their second word, and the last link is null.
+        // `second` is one of them: collections keep it up to date.
+        unsafe {
+            let mut last = first;
+            loop {
+                let next = (*last.add(LINK)).pointer();
+                if next == second {
+                    break;
+                }
+                if next.is_null() {
+                    return;
+                }
+                last = next;
+            }
+            self.registers.ready = second;
+            self.append(turn.queue, first, last);
+        }
+    }
+
+    /// Appends the goals from `first` to `last`, linked in between, to a queue that has goals.
+    ///
+    /// # Safety
+    /// They are goal records of this heap that are in no queue.
+    pub(super) unsafe fn append(&mut self, queue: u32, first: *mut Word, last: *mut Word) {
+        let entry = &mut self.queues[queue as usize];
+        let head = if queue == self.current { self.registers.ready } else { entry.head };
+        let (late, age) = entry.late;
+        // SAFETY: a late goal of before the last collection is one of the queue still: goals leave it at its head, where
+        // the last one to leave clears it.
+        unsafe {
+            let mut end = if late.is_null() || age != self.collections { head } else { late };
+            loop {
+                let next: *mut Word = (*end.add(LINK)).pointer();
+                if next.is_null() {
+                    break;
+                }
+                end = next;
+            }
+            *end.add(LINK) = Word(first as u64);
+            *last.add(LINK) = Word(std::ptr::null::<Word>() as u64);
+        }
+        entry.late = (last, self.collections);
+    }
+}
