@@ -222,6 +222,8 @@ pub struct Engine {
     turns: Turns,
     /// The goal of the present queue that was second when the one that runs began; where goals run breadth first.
     second: *mut Word,
+    /// Arguments of the goal whose turn it is.
+    turn_arity: usize,
     /// A turn has begun and not ended.
     in_turn: bool,
     /// Arguments of the goals that were reduced.
@@ -325,6 +327,7 @@ impl Engine {
             current: 0,
             turns: options.turns,
             second: std::ptr::null_mut(),
+            turn_arity: 0,
             in_turn: false,
             reduced_arguments: 0,
             slice: 0,

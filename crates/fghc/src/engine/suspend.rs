@@ -19,6 +19,7 @@ impl Engine {
                 1 => 1,
                 _ => self.distinct_noted(),
             };
+            self.pass_turn();
             let queue = self.current;
             let goal = self.allocate(ARGUMENTS + arity + 1);
             *goal = goal_header(predicate, arity, state::SUSPENDED, queue);

@@ -25,7 +25,6 @@ impl Turns {
 /// A reduction that is being made.
 pub(super) struct Turn {
     queue: u32,
-    arity: usize,
 }
 
 impl Engine {
@@ -38,8 +37,24 @@ impl Engine {
             false => unsafe { (goal_arity(*goal), (*goal.add(LINK)).pointer()) },
         };
         self.second = second;
+        self.turn_arity = arity;
         self.in_turn = true;
-        Turn { queue: self.current, arity }
+        Turn { queue: self.current }
+    }
+
+    /// What ran was no reduction, and the next goal of the queue runs in the same turn.
+    pub(crate) fn pass_turn(&mut self) {
+        let next = self.registers.ready;
+        if !self.in_turn || next.is_null() {
+            return;
+        }
+        // SAFETY: goals of a queue are records of this heap.
+        unsafe {
+            self.turn_arity = goal_arity(*next);
+            if next == self.second {
+                self.second = (*next.add(LINK)).pointer();
+            }
+        }
     }
 
     /// Counts what was reduced; where goals run breadth first, moves what came on top of the queue to its end.
@@ -47,7 +62,7 @@ impl Engine {
         self.in_turn = false;
         let second = std::mem::replace(&mut self.second, std::ptr::null_mut());
         if done > 0 {
-            self.reduced_arguments += turn.arity as u64;
+            self.reduced_arguments += self.turn_arity as u64;
         }
         if !self.turns.breadth_first || self.current != turn.queue {
             return;
@@ -72,6 +87,10 @@ impl Engine {
                     break;
                 }
                 if next.is_null() {
+                    // Nothing is new: where a goal ends, the second is taken up and put back as another record.
+                    if self.queues[turn.queue as usize].late.0 == second {
+                        self.queues[turn.queue as usize].late = (std::ptr::null_mut(), 0);
+                    }
                     return;
                 }
                 last = next;
