@@ -2,7 +2,7 @@
 
 use weft_base::Operation;
 use weft_fghc::distributed::{CopyLimits, Costs, KINDS, Kind};
-use weft_fghc::engine::Turns;
+use weft_fghc::engine::Rounds;
 use weft_machine::{FghcCosts, GoalOrder, Machine, Sources};
 
 use crate::error::LaunchError;
@@ -45,8 +45,8 @@ pub struct PeCosts {
     pub costs: Costs,
     /// How much of a value a message carries.
     pub copy: CopyLimits,
-    /// How goals take turns.
-    pub turns: Turns,
+    /// In which order goals run.
+    pub rounds: Rounds,
     /// One line for every figure that neither the machine file nor the user gave.
     pub assumed: Vec<String>,
 }
@@ -94,11 +94,11 @@ pub fn pe_costs(machine: &Machine, options: CostOptions) -> Result<PeCosts, Laun
     let usual = CopyLimits::default();
     let copy =
         CopyLimits { levels: limit(costs.copy_levels, usual.levels), parts: limit(costs.copy_parts, usual.parts) };
-    let turns = Turns {
+    let rounds = Rounds {
         breadth_first: costs.goal_order == Some(GoalOrder::BreadthFirst),
         counts_arguments: costs.argument_time > 0.0,
     };
-    Ok(PeCosts { costs: by_kind(&costs), copy, turns, assumed })
+    Ok(PeCosts { costs: by_kind(&costs), copy, rounds, assumed })
 }
 
 fn derived_reduction(machine: &Machine, assumed: &mut Vec<String>) -> Result<f64, LaunchError> {

@@ -22,7 +22,7 @@ fn run(machine: &Machine, text: &str, goal: &str, recorder: Option<Arc<Recorder>
         output: Arc::new(|_| Box::new(std::io::sink())),
         costs: Some(charged.costs),
         copy: charged.copy,
-        turns: charged.turns,
+        rounds: charged.rounds,
         slice: 1,
         recorder,
         ..RunOptions::default()

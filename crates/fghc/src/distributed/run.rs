@@ -12,7 +12,7 @@ use super::pe::{Activity, Pe};
 use super::record::{Event, EventKind, Recorder};
 use super::report::{Counts, End, Interrupted};
 use super::value::{CopyLimits, Parts};
-use crate::engine::{DEFAULT_HEAP, Loaded, Options, Turns};
+use crate::engine::{DEFAULT_HEAP, Loaded, Options, Rounds};
 
 /// Where the standard output of the program goes, by PE.
 pub type Output = Arc<dyn Fn(usize) -> Box<dyn Write + Send> + Send + Sync>;
@@ -49,8 +49,8 @@ pub struct RunOptions {
     pub collect_every: Option<u64>,
     /// Reductions between two looks for messages.
     pub slice: u64,
-    /// How goals take turns.
-    pub turns: Turns,
+    /// In which order goals run.
+    pub rounds: Rounds,
     /// How much of a value is copied into a message.
     pub copy: CopyLimits,
     /// Arguments of the program.
@@ -73,7 +73,7 @@ impl Default for RunOptions {
             seed: None,
             collect_every: None,
             slice: 10_000,
-            turns: Turns::default(),
+            rounds: Rounds::default(),
             copy: CopyLimits::default(),
             arguments: Vec::new(),
             output: Arc::new(|_| Box::new(std::io::stdout())),
@@ -106,7 +106,7 @@ pub struct Run {
     pub options: RunOptions,
 }
 
-/// Seconds for which a PE rests before it takes its turn in the search for quiescence.
+/// Seconds for which a PE rests before it takes its round in the search for quiescence.
 const PATIENCE: f64 = 200e-6;
 
 /// Collections cost nothing in virtual time; they find references that are needed no more, which others are told of. So they
@@ -140,7 +140,7 @@ impl Program for Run {
             },
             seed: self.options.seed,
             collect_every: self.options.collect_every,
-            turns: self.options.turns,
+            rounds: self.options.rounds,
             arguments: self.options.arguments.clone(),
             output: (self.options.output)(comm.rank()),
             interrupt: self.options.interrupt.clone(),
@@ -270,7 +270,7 @@ impl<C: Communicator> Driver<C> {
 
     /// Waits for a packet.
     ///
-    /// Whose turn it is in the search for quiescence waits only a little before it goes on: a PE that waits for an answer
+    /// Whose round it is in the search for quiescence waits only a little before it goes on: a PE that waits for an answer
     /// rests only for a moment, and each moment would cost a message. In virtual time that message costs nobody's processor,
     /// and nothing is awaited.
     async fn something_comes(&mut self) -> Result<(), CommError> {

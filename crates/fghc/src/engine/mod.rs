@@ -32,12 +32,12 @@ mod queue;
 pub(crate) mod registers;
 mod remote;
 mod report;
+mod rounds;
 mod schedule;
 mod suspend;
 mod text;
 pub(crate) mod thrown;
 mod tree;
-mod turns;
 pub(crate) mod unify;
 mod walk;
 
@@ -53,8 +53,8 @@ pub use outgoing::{News, NodeChange, Outgoing, Throw};
 use remote::Externals;
 pub use remote::Root;
 pub use report::{Problem, ProblemKind, Waiting};
+pub use rounds::Rounds;
 pub use tree::{NodeState, ROOT};
-pub use turns::Turns;
 
 pub use crate::compile::Limits;
 use crate::compile::{CompileError, compile};
@@ -124,8 +124,8 @@ pub struct Options {
     pub seed: Option<u64>,
     /// `Some(n)`: a collection every n reductions at the latest, for tests.
     pub collect_every: Option<u64>,
-    /// How goals take turns, and whether their arguments are counted.
-    pub turns: Turns,
+    /// In which order goals run, and whether their arguments are counted.
+    pub rounds: Rounds,
     /// Arguments of the program.
     pub arguments: Vec<String>,
     /// Standard output of the program.
@@ -153,7 +153,7 @@ impl Default for Options {
             growth: GROWTH,
             seed: None,
             collect_every: None,
-            turns: Turns::default(),
+            rounds: Rounds::default(),
             arguments: Vec::new(),
             output: Box::new(std::io::stdout()),
             interrupt: Arc::new(AtomicBool::new(false)),
@@ -200,7 +200,7 @@ pub struct Counters {
     pub collections: u64,
     /// Words that collections kept, all together.
     pub words_kept: u64,
-    /// Arguments of the goals that were reduced, where [`Options::turns`] has them counted.
+    /// Arguments of the goals that were reduced, where [`Options::rounds`] has them counted.
     pub arguments: u64,
 }
 
@@ -219,13 +219,13 @@ pub struct Engine {
     /// Queues with goals, by priority; without the one that runs.
     runnable: Runnable,
     current: u32,
-    turns: Turns,
+    rounds: Rounds,
     /// The goal of the present queue that was second when the one that runs began; where goals run breadth first.
     second: *mut Word,
-    /// Arguments of the goal whose turn it is.
-    turn_arity: usize,
-    /// A turn has begun and not ended.
-    in_turn: bool,
+    /// Arguments of the goal whose round it is.
+    round_arity: usize,
+    /// A round has begun and not ended.
+    in_round: bool,
     /// Arguments of the goals that were reduced.
     reduced_arguments: u64,
     slice: i64,
@@ -325,10 +325,10 @@ impl Engine {
             nodes: vec![Node::root()],
             runnable: Runnable::default(),
             current: 0,
-            turns: options.turns,
+            rounds: options.rounds,
             second: std::ptr::null_mut(),
-            turn_arity: 0,
-            in_turn: false,
+            round_arity: 0,
+            in_round: false,
             reduced_arguments: 0,
             slice: 0,
             reductions: 0,

@@ -19,7 +19,7 @@ impl Engine {
                 1 => 1,
                 _ => self.distinct_noted(),
             };
-            self.pass_turn();
+            self.pass_round();
             let queue = self.current;
             let goal = self.allocate(ARGUMENTS + arity + 1);
             *goal = goal_header(predicate, arity, state::SUSPENDED, queue);

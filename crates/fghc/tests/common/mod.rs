@@ -7,7 +7,7 @@ use std::io::Write;
 use std::sync::{Arc, Mutex};
 
 use weft_fghc::check::check;
-use weft_fghc::engine::{Counters, Engine, Loaded, Options, Stop, Turns};
+use weft_fghc::engine::{Counters, Engine, Loaded, Options, Rounds, Stop};
 use weft_fghc::ir::Source;
 
 #[derive(Clone, Default)]
@@ -107,17 +107,17 @@ pub fn under_every_option(text: &str, goal: &str, look: impl Fn(&Outcome) -> Str
         (None, Some(3), true),
         (Some(4), Some(3), true),
     ] {
-        let turns = Turns { breadth_first, counts_arguments: breadth_first };
-        let options = Options { seed, collect_every, turns, ..Options::default() };
+        let rounds = Rounds { breadth_first, counts_arguments: breadth_first };
+        let options = Options { seed, collect_every, rounds, ..Options::default() };
         let description =
             format!("seed {seed:?}, a collection every {collect_every:?}, breadth first: {breadth_first}");
         let outcome = run_loaded(&loaded, options);
         assert_eq!(look(&outcome), plain, "{description}");
-        let options = Options { seed, collect_every, turns, ..Options::default() };
+        let options = Options { seed, collect_every, rounds, ..Options::default() };
         let natively = run_loaded(&native, options);
         assert_eq!(look(&natively), plain, "native, {description}");
         if breadth_first {
-            // Where a goal suspends, native code has taken up the next one already: the turns are not quite the same.
+            // Where a goal suspends, native code has taken up the next one already: the rounds are not quite the same.
             assert_eq!(natively.counters().reductions, outcome.counters().reductions, "native, {description}");
             continue;
         }
@@ -126,7 +126,7 @@ pub fn under_every_option(text: &str, goal: &str, look: impl Fn(&Outcome) -> Str
         if seed.is_some() {
             continue;
         }
-        let options = || Options { seed, collect_every, turns, ..Options::default() };
+        let options = || Options { seed, collect_every, rounds, ..Options::default() };
         let [counted, natively] = [&counted, &counted_natively].map(|loaded| run_loaded(loaded, options()));
         assert_eq!(counted.counters(), outcome.counters(), "counted, {description}");
         assert_eq!(natively.counters(), outcome.counters(), "counted, native, {description}");

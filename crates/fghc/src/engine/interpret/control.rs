@@ -104,7 +104,7 @@ impl<const ONE: bool> Control for Interpreter<'_, ONE> {
         self.budget += 1;
         self.aside(|engine| {
             let well = engine.builtin_goal(predicate);
-            engine.pass_turn();
+            engine.pass_round();
             well
         })?;
         self.proceed()

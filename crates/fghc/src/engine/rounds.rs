@@ -1,21 +1,21 @@
-//! Goals that take turns one reduction at a time, first come first served, and whose arguments are counted: what execution
-//! systems did that interpreted goals out of a ready queue. Nothing of it is in compiled code: a turn is a slice of one
+//! Goals that run one reduction at a time, first come first served, and whose arguments are counted: what execution
+//! systems did that interpreted goals out of a ready queue. Nothing of it is in compiled code: a round is a slice of one
 //! reduction, and what it has put on top of the queue goes to the end afterwards.
 
 use super::{Engine, NodeState};
 use crate::heap::Word;
 use crate::heap::goal::{LINK, goal_arity};
 
-/// How goals take turns. By default a goal's first body goal goes on, for as long as there are reductions in the slice.
+/// In which order goals run. By default a goal's first body goal goes on, for as long as there are reductions in the slice.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Turns {
+pub struct Rounds {
     /// New and woken goals go to the end of their queue.
     pub breadth_first: bool,
     /// Arguments of reduced goals are counted.
     pub counts_arguments: bool,
 }
 
-impl Turns {
+impl Rounds {
     /// Whether slices are of one reduction.
     pub fn are_single(self) -> bool {
         self.breadth_first || self.counts_arguments
@@ -23,13 +23,13 @@ impl Turns {
 }
 
 /// A reduction that is being made.
-pub(super) struct Turn {
+pub(super) struct Round {
     queue: u32,
 }
 
 impl Engine {
     /// Notes what runs, and where the rest of its queue begins.
-    pub(super) fn begin_turn(&mut self) -> Turn {
+    pub(super) fn begin_round(&mut self) -> Round {
         let goal = self.registers.ready;
         // SAFETY: goals of a queue are records of this heap.
         let (arity, second) = match goal.is_null() {
@@ -37,20 +37,20 @@ impl Engine {
             false => unsafe { (goal_arity(*goal), (*goal.add(LINK)).pointer()) },
         };
         self.second = second;
-        self.turn_arity = arity;
-        self.in_turn = true;
-        Turn { queue: self.current }
+        self.round_arity = arity;
+        self.in_round = true;
+        Round { queue: self.current }
     }
 
-    /// What ran was no reduction, and the next goal of the queue runs in the same turn.
-    pub(crate) fn pass_turn(&mut self) {
+    /// What ran was no reduction, and the next goal of the queue runs in the same round.
+    pub(crate) fn pass_round(&mut self) {
         let next = self.registers.ready;
-        if !self.in_turn || next.is_null() {
+        if !self.in_round || next.is_null() {
             return;
         }
         // SAFETY: goals of a queue are records of this heap.
         unsafe {
-            self.turn_arity = goal_arity(*next);
+            self.round_arity = goal_arity(*next);
             if next == self.second {
                 self.second = (*next.add(LINK)).pointer();
             }
@@ -58,16 +58,16 @@ impl Engine {
     }
 
     /// Counts what was reduced; where goals run breadth first, moves what came on top of the queue to its end.
-    pub(super) fn end_turn(&mut self, turn: &Turn, done: i64) {
-        self.in_turn = false;
+    pub(super) fn end_round(&mut self, round: &Round, done: i64) {
+        self.in_round = false;
         let second = std::mem::replace(&mut self.second, std::ptr::null_mut());
         if done > 0 {
-            self.reduced_arguments += self.turn_arity as u64;
+            self.reduced_arguments += self.round_arity as u64;
         }
-        if !self.turns.breadth_first || self.current != turn.queue {
+        if !self.rounds.breadth_first || self.current != round.queue {
             return;
         }
-        let queue = &mut self.queues[turn.queue as usize];
+        let queue = &mut self.queues[round.queue as usize];
         let first = self.registers.ready;
         if second.is_null() || first.is_null() {
             // All that is left is new, and in its order.
@@ -88,15 +88,15 @@ impl Engine {
                 }
                 if next.is_null() {
                     // Nothing is new: where a goal ends, the second is taken up and put back as another record.
-                    if self.queues[turn.queue as usize].late.0 == second {
-                        self.queues[turn.queue as usize].late = (std::ptr::null_mut(), 0);
+                    if self.queues[round.queue as usize].late.0 == second {
+                        self.queues[round.queue as usize].late = (std::ptr::null_mut(), 0);
                     }
                     return;
                 }
                 last = next;
             }
             self.registers.ready = second;
-            self.append(turn.queue, first, last);
+            self.append(round.queue, first, last);
         }
     }
 
