@@ -320,8 +320,15 @@ fn an_endless_run_is_interrupted_and_shows_what_is_left() {
 
 /// In virtual time: a reduction and every message cost something.
 fn simulated(pes: usize, slice: u64, goal: &str) -> (Outcome, f64) {
-    let costs =
-        Costs { reduction: 1e-6, send: [5e-6; KINDS], receive: [5e-6; KINDS], byte: 0.0, word: 0.0, reference: 0.0 };
+    let costs = Costs {
+        reduction: 1e-6,
+        argument: 0.0,
+        send: [5e-6; KINDS],
+        receive: [5e-6; KINDS],
+        byte: 0.0,
+        word: 0.0,
+        reference: 0.0,
+    };
     let options = RunOptions {
         output: Arc::new(|_| Box::new(std::io::sink())),
         costs: Some(costs),

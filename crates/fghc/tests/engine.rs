@@ -3,7 +3,7 @@
 mod common;
 
 use common::{load, run, run_loaded, run_with, under_every_option};
-use weft_fghc::engine::{Options, Stop};
+use weft_fghc::engine::{Options, Rounds, Stop};
 
 const LISTS: &str = "
 module lists.
@@ -35,6 +35,29 @@ fn answers_do_not_depend_on_order_or_collections() {
         format!("{} {}", done.answer("S"), done.counters().reductions)
     });
     assert_eq!(text, format!("45150 {}", 1 + 3 * 301));
+}
+
+/// Two rows of goals that end in writing: one after the other, or a step of each alternately.
+#[test]
+fn goals_run_depth_first_or_take_turns() {
+    let program = "
+module m.
+:- public main/0.
+main :- true | row(a, 2), row(b, 1), show(c).
+row(X, 0) :- true | show(X).
+row(X, N) :- N > 0, N1 := N - 1 | show(N), row(X, N1).
+show(X) :- true | write(X).
+";
+    let loaded = load(program, "main", false);
+    let written = |rounds| {
+        let done = run_loaded(&loaded, Options { rounds, ..Options::default() });
+        (done.output.replace('\n', ""), done.counters().arguments)
+    };
+    assert_eq!(written(Rounds::default()), ("21a1bc".into(), 0));
+    // The first row's first step comes first, then the second's, then c: each puts what it makes behind all others.
+    // Arguments: 2 of each of five goals of rows, 1 of each of six that write.
+    let rounds = Rounds { breadth_first: true, counts_arguments: true };
+    assert_eq!(written(rounds), ("c211ba".into(), 16));
 }
 
 #[test]
@@ -391,10 +414,10 @@ fn two_runs_of_one_seed_are_the_same() {
 fn arguments_of_a_wider_goal_are_kept() {
     let program = "
 module m.
-:- public run/3, turn/4, twice/5, wide/2.
+:- public run/3, round/4, twice/5, wide/2.
 run(A, B, R) :- f(B, A, 1, R).
 f(X, Y, _, R) :- R = p(X, Y).
-turn(A, B, C, R) :- g(B, C, A, x, y, R).
+round(A, B, C, R) :- g(B, C, A, x, y, R).
 g(X, Y, Z, V, W, R) :- R = q(X, Y, Z, V, W).
 twice(A, B, C, D, R) :- h(B, A, D, C, A, R, B, 7).
 h(P, Q, S, T, U, R, V, W) :- R = r(P, Q, S, T, U, V, W).
@@ -403,7 +426,7 @@ i(B, A, C, D, E, F, G, H, I, J) :- A = 9, B = s(C, D, E, F, G, H, I, J).
 ";
     let look = |done: &common::Outcome| ["P", "Q", "R", "S"].map(|name| done.answer(name)).join(" ");
     assert_eq!(
-        under_every_option(program, "run(1, 2, P), turn(1, 2, 3, Q), twice(1, 2, 3, 4, R), wide(_, S)", look),
+        under_every_option(program, "run(1, 2, P), round(1, 2, 3, Q), twice(1, 2, 3, 4, R), wide(_, S)", look),
         "p(2,1) q(2,3,1,x,y) r(2,1,4,3,1,2,7) s(1,2,3,4,5,6,7,8)"
     );
 }

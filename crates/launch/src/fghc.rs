@@ -117,6 +117,7 @@ impl FghcRequest {
         let charged = pe_costs(machine, costs)?;
         let machine = if options.enlarge { enlarged(machine, pes)? } else { machine.clone() };
         (run.options.costs, run.options.copy) = (Some(charged.costs.clone()), charged.copy);
+        run.options.rounds = charged.rounds;
         run.options.slice = options.slice.unwrap_or(1);
         let simulated = simulate_fghc(&machine, &run, pes)?;
         let mut result = FghcResult::of_outcome(&simulated.outcome).with_output(kept.as_ref());

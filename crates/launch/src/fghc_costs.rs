@@ -2,7 +2,8 @@
 
 use weft_base::Operation;
 use weft_fghc::distributed::{CopyLimits, Costs, KINDS, Kind};
-use weft_machine::{FghcCosts, Machine, Sources};
+use weft_fghc::engine::Rounds;
+use weft_machine::{FghcCosts, GoalOrder, Machine, Sources};
 
 use crate::error::LaunchError;
 
@@ -13,7 +14,7 @@ pub const OPERATIONS_OF_A_REDUCTION: f64 = 40.0;
 /// Steps of the communication software in reductions, where a machine file gives no times: those of the Multi-PSI/V1.
 /// That ratio depends on algorithms and not on the processor (Taki 1988, section 4.1).
 pub const REDUCTIONS_OF_STEPS: Steps =
-    Steps { message: 2.5 / 2.25, word: 0.095 / 2.25, reference: 0.095 / 2.25, tree: 5.9225 / 2.25 };
+    Steps { message: 1.5 / 2.25, word: 0.15 / 2.25, reference: 0.15 / 2.25, tree: 6.62 / 2.25 };
 
 /// Steps of the communication software at one end, in reductions or in seconds.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -44,6 +45,8 @@ pub struct PeCosts {
     pub costs: Costs,
     /// How much of a value a message carries.
     pub copy: CopyLimits,
+    /// In which order goals run.
+    pub rounds: Rounds,
     /// One line for every figure that neither the machine file nor the user gave.
     pub assumed: Vec<String>,
 }
@@ -78,15 +81,24 @@ pub fn pe_costs(machine: &Machine, options: CostOptions) -> Result<PeCosts, Laun
     });
     costs.reduction_time = reduction;
     if let Some(step) = options.step {
-        costs =
-            FghcCosts { copy_levels: costs.copy_levels, copy_parts: costs.copy_parts, ..equal_steps(reduction, step) };
+        costs = FghcCosts {
+            argument_time: costs.argument_time,
+            goal_order: costs.goal_order,
+            copy_levels: costs.copy_levels,
+            copy_parts: costs.copy_parts,
+            ..equal_steps(reduction, step)
+        };
     }
     let limit =
         |options: Option<u64>, or: usize| options.map_or(or, |options| usize::try_from(options).unwrap_or(usize::MAX));
     let usual = CopyLimits::default();
     let copy =
         CopyLimits { levels: limit(costs.copy_levels, usual.levels), parts: limit(costs.copy_parts, usual.parts) };
-    Ok(PeCosts { costs: by_kind(&costs), copy, assumed })
+    let rounds = Rounds {
+        breadth_first: costs.goal_order == Some(GoalOrder::BreadthFirst),
+        counts_arguments: costs.argument_time > 0.0,
+    };
+    Ok(PeCosts { costs: by_kind(&costs), copy, rounds, assumed })
 }
 
 fn derived_reduction(machine: &Machine, assumed: &mut Vec<String>) -> Result<f64, LaunchError> {
@@ -116,6 +128,8 @@ fn equal_steps(reduction_time: f64, step: f64) -> FghcCosts {
 fn with_steps(reduction_time: f64, steps: Steps) -> FghcCosts {
     FghcCosts {
         reduction_time,
+        argument_time: 0.0,
+        goal_order: None,
         message_time: steps.message,
         word_time: steps.word,
         reference_time: steps.reference,
@@ -143,6 +157,7 @@ fn by_kind(costs: &FghcCosts) -> Costs {
     ends[Kind::Control as usize] = 0.0;
     Costs {
         reduction: costs.reduction_time,
+        argument: costs.argument_time,
         send: ends,
         receive: ends,
         byte: 0.0,

@@ -22,6 +22,7 @@ fn run(machine: &Machine, text: &str, goal: &str, recorder: Option<Arc<Recorder>
         output: Arc::new(|_| Box::new(std::io::sink())),
         costs: Some(charged.costs),
         copy: charged.copy,
+        rounds: charged.rounds,
         slice: 1,
         recorder,
         ..RunOptions::default()

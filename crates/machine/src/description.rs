@@ -345,6 +345,27 @@ impl Access {
     }
 }
 
+/// In which order the execution system of FGHC takes goals.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum GoalOrder {
+    /// A goal's first body goal goes on, the others wait on top of the queue.
+    DepthFirst,
+    /// Body goals and goals that wake go to the end of the queue.
+    BreadthFirst,
+}
+
+impl GoalOrder {
+    pub const ALL: [GoalOrder; 2] = [GoalOrder::DepthFirst, GoalOrder::BreadthFirst];
+
+    /// The word for it in a machine file.
+    pub fn name(self) -> &'static str {
+        match self {
+            GoalOrder::DepthFirst => "depth-first",
+            GoalOrder::BreadthFirst => "breadth-first",
+        }
+    }
+}
+
 /// What the execution system of FGHC takes of a PE's processor: software, besides what the protocols charge a message.
 ///
 /// A message costs each end `message_time`, `word_time` for every word of it (its own fields, and constants, cells and
@@ -354,6 +375,10 @@ impl Access {
 pub struct FghcCosts {
     /// One reduction, s.
     pub reduction_time: f64,
+    /// Every argument of the goal that is reduced, besides, s.
+    pub argument_time: f64,
+    /// `None`: depth first, as weft runs goals.
+    pub goal_order: Option<GoalOrder>,
     /// Composing or decomposing a message, s.
     pub message_time: f64,
     /// Converting a word of a message between its forms in a PE and on the network, s.

@@ -279,8 +279,15 @@ fn connections_table(connections: &Connections) -> Table {
 
 fn fghc_table(costs: &FghcCosts) -> Table {
     let sources = &costs.sources;
-    Table::new("fghc")
-        .number("reduction_time", costs.reduction_time, "s", sources)
+    let mut table = Table::new("fghc").number("reduction_time", costs.reduction_time, "s", sources);
+    // A cost of nothing is left out, as it was: it has no source.
+    if costs.argument_time > 0.0 {
+        table = table.number("argument_time", costs.argument_time, "s", sources);
+    }
+    if let Some(order) = costs.goal_order {
+        table = table.entry("goal_order", Value::Word(order.name()), "", sources);
+    }
+    table
         .number("message_time", costs.message_time, "s", sources)
         .number("word_time", costs.word_time, "s", sources)
         .number("reference_time", costs.reference_time, "s", sources)

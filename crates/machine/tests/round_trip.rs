@@ -7,9 +7,9 @@ use proptest::test_runner::FileFailurePersistence;
 use weft_base::Operation;
 use weft_base::quoting::is_plain;
 use weft_machine::{
-    Access, Alternative, Completion, ConcurrentFiles, Connections, Embedding, Estimand, FghcCosts, Figure, HostFiles,
-    HostLink, Machine, MemoryCopy, Node, Packets, Protocol, Routers, Shifts, Sources, Switching, Topology, UNSTATED,
-    catalogue, find,
+    Access, Alternative, Completion, ConcurrentFiles, Connections, Embedding, Estimand, FghcCosts, Figure, GoalOrder,
+    HostFiles, HostLink, Machine, MemoryCopy, Node, Packets, Protocol, Routers, Shifts, Sources, Switching, Topology,
+    UNSTATED, catalogue, find,
 };
 
 /// Any text that may stand in a machine file.
@@ -245,28 +245,49 @@ fn connections() -> impl Strategy<Value = Connections> {
 }
 
 fn fghc() -> impl Strategy<Value = FghcCosts> {
-    let keys =
-        &["reduction_time", "message_time", "word_time", "reference_time", "tree_time", "copy_levels", "copy_parts"];
+    let keys = &[
+        "reduction_time",
+        "message_time",
+        "word_time",
+        "reference_time",
+        "tree_time",
+        "copy_levels",
+        "copy_parts",
+        "argument_time",
+        "goal_order",
+    ];
+    let order = prop::option::of(prop::sample::select(GoalOrder::ALL.to_vec()));
+    let argument = prop_oneof![Just(0.0), 1e-6..1.0];
     let copies = prop::collection::vec(prop::option::of(1u64..9), 2);
-    (prop::array::uniform5(cost()), copies, sources(keys)).prop_map(|(costs, copies, mut sources)| {
-        for (key, limit) in ["copy_levels", "copy_parts"].into_iter().zip(&copies) {
-            if limit.is_none() {
-                sources.remove(key);
+    (prop::array::uniform5(cost()), copies, order, argument, sources(keys)).prop_map(
+        |(costs, copies, goal_order, argument_time, mut sources)| {
+            if goal_order.is_none() {
+                sources.remove("goal_order");
             }
-        }
-        let [reduction_time, message_time, word_time, reference_time, tree_time] = costs;
-        let (copy_levels, copy_parts) = (copies[0], copies[1]);
-        FghcCosts {
-            reduction_time,
-            message_time,
-            word_time,
-            reference_time,
-            tree_time,
-            copy_levels,
-            copy_parts,
-            sources,
-        }
-    })
+            if argument_time == 0.0 {
+                sources.remove("argument_time");
+            }
+            for (key, limit) in ["copy_levels", "copy_parts"].into_iter().zip(&copies) {
+                if limit.is_none() {
+                    sources.remove(key);
+                }
+            }
+            let [reduction_time, message_time, word_time, reference_time, tree_time] = costs;
+            let (copy_levels, copy_parts) = (copies[0], copies[1]);
+            FghcCosts {
+                reduction_time,
+                argument_time,
+                goal_order,
+                message_time,
+                word_time,
+                reference_time,
+                tree_time,
+                copy_levels,
+                copy_parts,
+                sources,
+            }
+        },
+    )
 }
 
 /// Those of a machine with switching by flits.

@@ -221,6 +221,11 @@ impl Pe {
         self.engine.counters().reductions
     }
 
+    /// Arguments of the goals that were reduced, where they are counted.
+    pub fn reduced_arguments(&self) -> u64 {
+        self.engine.counters().arguments
+    }
+
     /// Reduces goals, at most about `reductions`, and prepares what others must know.
     pub fn step(&mut self, reductions: u64) -> Activity {
         if self.end.is_some() {

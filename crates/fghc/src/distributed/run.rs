@@ -12,7 +12,7 @@ use super::pe::{Activity, Pe};
 use super::record::{Event, EventKind, Recorder};
 use super::report::{Counts, End, Interrupted};
 use super::value::{CopyLimits, Parts};
-use crate::engine::{DEFAULT_HEAP, Loaded, Options};
+use crate::engine::{DEFAULT_HEAP, Loaded, Options, Rounds};
 
 /// Where the standard output of the program goes, by PE.
 pub type Output = Arc<dyn Fn(usize) -> Box<dyn Write + Send> + Send + Sync>;
@@ -22,6 +22,8 @@ pub type Output = Arc<dyn Fn(usize) -> Box<dyn Write + Send> + Send + Sync>;
 pub struct Costs {
     /// One reduction.
     pub reduction: f64,
+    /// An argument of a goal that is reduced.
+    pub argument: f64,
     /// Sending a message, by the number of its kind.
     pub send: [f64; KINDS],
     /// Receiving a message, by the number of its kind.
@@ -47,6 +49,8 @@ pub struct RunOptions {
     pub collect_every: Option<u64>,
     /// Reductions between two looks for messages.
     pub slice: u64,
+    /// In which order goals run.
+    pub rounds: Rounds,
     /// How much of a value is copied into a message.
     pub copy: CopyLimits,
     /// Arguments of the program.
@@ -69,6 +73,7 @@ impl Default for RunOptions {
             seed: None,
             collect_every: None,
             slice: 10_000,
+            rounds: Rounds::default(),
             copy: CopyLimits::default(),
             arguments: Vec::new(),
             output: Arc::new(|_| Box::new(std::io::stdout())),
@@ -101,7 +106,7 @@ pub struct Run {
     pub options: RunOptions,
 }
 
-/// Seconds for which a PE rests before it takes its turn in the search for quiescence.
+/// Seconds for which a PE rests before it takes its round in the search for quiescence.
 const PATIENCE: f64 = 200e-6;
 
 /// Collections cost nothing in virtual time; they find references that are needed no more, which others are told of. So they
@@ -135,6 +140,7 @@ impl Program for Run {
             },
             seed: self.options.seed,
             collect_every: self.options.collect_every,
+            rounds: self.options.rounds,
             arguments: self.options.arguments.clone(),
             output: (self.options.output)(comm.rank()),
             interrupt: self.options.interrupt.clone(),
@@ -146,7 +152,7 @@ impl Program for Run {
         let start = comm.wtime();
         let (sent, received) = ([0; KINDS], [0; KINDS]);
         let options = self.options;
-        let parts = Parts::default();
+        let (parts, arguments) = (Parts::default(), 0);
         let waits_for_quiet = comm.virtual_time() && comm.rank() == 0 && comm.size() > 1;
         let mut driver = Driver {
             comm,
@@ -160,6 +166,7 @@ impl Program for Run {
             sent,
             received,
             parts,
+            arguments,
             packets: Vec::new(),
             buffers: Vec::new(),
         };
@@ -187,6 +194,8 @@ struct Driver<C> {
     sent: [u64; KINDS],
     received: [u64; KINDS],
     parts: Parts,
+    /// Arguments of reduced goals that have been charged.
+    arguments: u64,
     /// Packets to be sent, while they are.
     packets: Vec<(usize, Vec<u8>)>,
     /// Memory of packets that came.
@@ -261,7 +270,7 @@ impl<C: Communicator> Driver<C> {
 
     /// Waits for a packet.
     ///
-    /// Whose turn it is in the search for quiescence waits only a little before it goes on: a PE that waits for an answer
+    /// Whose round it is in the search for quiescence waits only a little before it goes on: a PE that waits for an answer
     /// rests only for a moment, and each moment would cost a message. In virtual time that message costs nobody's processor,
     /// and nothing is awaited.
     async fn something_comes(&mut self) -> Result<(), CommError> {
@@ -361,7 +370,9 @@ impl<C: Communicator> Driver<C> {
         (self.sent, self.received, self.parts) = (sent, received, parts);
         let Some(costs) = &self.options.costs else { return (left, came) };
         seconds += bytes as f64 * costs.byte + words as f64 * costs.word + references as f64 * costs.reference;
-        let work = reductions as f64 * costs.reduction;
+        let arguments = self.pe.reduced_arguments();
+        let work = reductions as f64 * costs.reduction + (arguments - self.arguments) as f64 * costs.argument;
+        self.arguments = arguments;
         self.communication += seconds;
         if seconds + work > 0.0 {
             self.comm.compute(Work::Seconds(seconds + work)).await;

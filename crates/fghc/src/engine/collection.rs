@@ -82,6 +82,7 @@ impl Engine {
                 }
             };
             head(&mut self.registers.ready, &mut collection);
+            head(&mut self.second, &mut collection);
             for queue in &mut self.queues {
                 head(&mut queue.head, &mut collection);
             }

@@ -32,6 +32,7 @@ mod queue;
 pub(crate) mod registers;
 mod remote;
 mod report;
+mod rounds;
 mod schedule;
 mod suspend;
 mod text;
@@ -52,6 +53,7 @@ pub use outgoing::{News, NodeChange, Outgoing, Throw};
 use remote::Externals;
 pub use remote::Root;
 pub use report::{Problem, ProblemKind, Waiting};
+pub use rounds::Rounds;
 pub use tree::{NodeState, ROOT};
 
 pub use crate::compile::Limits;
@@ -122,6 +124,8 @@ pub struct Options {
     pub seed: Option<u64>,
     /// `Some(n)`: a collection every n reductions at the latest, for tests.
     pub collect_every: Option<u64>,
+    /// In which order goals run, and whether their arguments are counted.
+    pub rounds: Rounds,
     /// Arguments of the program.
     pub arguments: Vec<String>,
     /// Standard output of the program.
@@ -149,6 +153,7 @@ impl Default for Options {
             growth: GROWTH,
             seed: None,
             collect_every: None,
+            rounds: Rounds::default(),
             arguments: Vec::new(),
             output: Box::new(std::io::stdout()),
             interrupt: Arc::new(AtomicBool::new(false)),
@@ -195,6 +200,8 @@ pub struct Counters {
     pub collections: u64,
     /// Words that collections kept, all together.
     pub words_kept: u64,
+    /// Arguments of the goals that were reduced, where [`Options::rounds`] has them counted.
+    pub arguments: u64,
 }
 
 /// One processing element's engine.
@@ -212,6 +219,15 @@ pub struct Engine {
     /// Queues with goals, by priority; without the one that runs.
     runnable: Runnable,
     current: u32,
+    rounds: Rounds,
+    /// The goal of the present queue that was second when the one that runs began; where goals run breadth first.
+    second: *mut Word,
+    /// Arguments of the goal whose round it is.
+    round_arity: usize,
+    /// A round has begun and not ended.
+    in_round: bool,
+    /// Arguments of the goals that were reduced.
+    reduced_arguments: u64,
     slice: i64,
     reductions: i64,
     collections: u64,
@@ -309,6 +325,11 @@ impl Engine {
             nodes: vec![Node::root()],
             runnable: Runnable::default(),
             current: 0,
+            rounds: options.rounds,
+            second: std::ptr::null_mut(),
+            round_arity: 0,
+            in_round: false,
+            reduced_arguments: 0,
             slice: 0,
             reductions: 0,
             collections: 0,
@@ -383,6 +404,7 @@ impl Engine {
             resumptions: self.registers.resumptions,
             collections: self.collections,
             words_kept: self.words_kept,
+            arguments: self.reduced_arguments,
         }
     }
 

@@ -10,6 +10,8 @@ pub struct Queue {
     pub priority: i32,
     /// First goal, or null; that of the queue that runs is in the registers.
     pub head: *mut Word,
+    /// A late goal of the queue, null or of a time before that many collections: where the search for the last begins.
+    pub late: (*mut Word, u64),
     /// Whether it is among the runnable ones.
     pub listed: bool,
     /// Nothing uses it: its number is free for another.
@@ -18,7 +20,14 @@ pub struct Queue {
 
 impl Queue {
     pub fn new(node: u32, priority: i32) -> Queue {
-        Queue { node, priority, head: std::ptr::null_mut(), listed: false, is_free: false }
+        Queue {
+            node,
+            priority,
+            head: std::ptr::null_mut(),
+            late: (std::ptr::null_mut(), 0),
+            listed: false,
+            is_free: false,
+        }
     }
 }
 

@@ -1,7 +1,7 @@
 //! Queues of goals, and which runs next.
 //!
 //! A queue holds the ready goals of one node of the AND-tree at one priority, last in, first out. The queue of highest
-//! priority runs; queues of one priority take turns by slices, so that a goal that never ends does not keep a metacall
+//! priority runs; queues of one priority take rounds by slices, so that a goal that never ends does not keep a metacall
 //! beside it from being stopped.
 
 use rand_xoshiro::rand_core::Rng;
@@ -13,7 +13,7 @@ use super::{DEFAULT_PRIORITY, Engine, Exit, Stop};
 use crate::heap::Word;
 use crate::heap::goal::{ARGUMENTS, LINK, MAX_QUEUES, QUEUE_SHIFT, goal_header, state};
 
-/// Reductions after which queues of one priority take turns, and an interrupt is looked for.
+/// Reductions after which queues of one priority take rounds, and an interrupt is looked for.
 const SLICE: i64 = 100_000;
 
 /// Reductions for which something for others waits for company, and how much of it is enough.
@@ -92,6 +92,10 @@ impl Engine {
             self.choose_randomly();
             most = 1;
         }
+        let round = self.rounds.are_single().then(|| {
+            most = 1;
+            self.begin_round()
+        });
         self.slice = most;
         self.registers.grant(most, 0);
         let exit = match self.backend.as_ref().map(std::sync::Arc::as_ptr) {
@@ -103,6 +107,9 @@ impl Engine {
         self.take_thrown();
         let done = self.slice - self.registers.left();
         self.reductions += done;
+        if let Some(round) = round {
+            self.end_round(&round, done);
+        }
         // A slice without a reduction, of builtins or suspensions, is progress too; a budget always ends.
         *left -= done.max(1);
         self.slice = 0;
@@ -171,20 +178,31 @@ impl Engine {
         }
     }
 
-    /// Puts a goal on top of a queue other than the one that runs.
+    /// Puts a goal on top of a queue; at its end where goals run breadth first, unless what runs will be followed by it.
     #[inline]
     pub(super) unsafe fn enqueue(&mut self, queue: u32, goal: *mut Word) {
         // SAFETY: `goal` is a goal record of this heap that is in no queue (this function's condition), so that its
         // link is free for this one.
         unsafe {
-            if queue == self.current {
-                *goal.add(LINK) = Word(self.registers.ready as u64);
-                self.registers.ready = goal;
+            let is_current = queue == self.current;
+            let head = if is_current { self.registers.ready } else { self.queues[queue as usize].head };
+            if self.rounds.breadth_first && !(is_current && self.in_round) && !head.is_null() {
+                self.append(queue, goal, goal);
+            } else {
+                *goal.add(LINK) = Word(head as u64);
+                if is_current {
+                    self.registers.ready = goal;
+                } else {
+                    self.queues[queue as usize].head = goal;
+                }
+                if self.rounds.breadth_first && head.is_null() {
+                    self.queues[queue as usize].late = (std::ptr::null_mut(), 0);
+                }
+            }
+            if is_current {
                 return;
             }
-            let entry = &mut self.queues[queue as usize];
-            *goal.add(LINK) = Word(entry.head as u64);
-            entry.head = goal;
+            let entry = &self.queues[queue as usize];
             let priority = entry.priority;
             if !entry.listed {
                 self.list(queue);

@@ -19,6 +19,7 @@ impl Engine {
                 1 => 1,
                 _ => self.distinct_noted(),
             };
+            self.pass_round();
             let queue = self.current;
             let goal = self.allocate(ARGUMENTS + arity + 1);
             *goal = goal_header(predicate, arity, state::SUSPENDED, queue);
@@ -274,8 +275,7 @@ impl Engine {
             if queue == self.current {
                 self.registers.waiting -= 1;
                 self.registers.resumptions += 1;
-                *goal.add(LINK) = Word(self.registers.ready as u64);
-                self.registers.ready = goal;
+                self.enqueue(queue, goal);
                 return;
             }
             let node = self.queues[queue as usize].node;

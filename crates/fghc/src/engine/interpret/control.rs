@@ -102,7 +102,11 @@ impl<const ONE: bool> Control for Interpreter<'_, ONE> {
     fn builtin_entry(&mut self, predicate: role::Predicate) -> Step {
         // Builtins are no reductions.
         self.budget += 1;
-        self.aside(|engine| engine.builtin_goal(predicate))?;
+        self.aside(|engine| {
+            let well = engine.builtin_goal(predicate);
+            engine.pass_round();
+            well
+        })?;
         self.proceed()
     }
 }
