@@ -222,11 +222,13 @@ fn answers_are_read_to_their_end() {
 fn schedule() -> impl Strategy<Value = PeSchedule> {
     let copy = (prop_oneof![Just(1usize), Just(2), Just(usize::MAX)], 1usize..50)
         .prop_map(|(levels, parts)| CopyLimits { levels, parts });
-    (1usize..7, any::<u64>(), any::<bool>(), prop::option::of(1u64..200), copy, 1u64..300).prop_map(
-        |(pes, seed, random_goals, collect_every, copy, slice)| PeSchedule {
+    let orders = (any::<bool>(), any::<bool>());
+    (1usize..7, any::<u64>(), orders, prop::option::of(1u64..200), copy, 1u64..300).prop_map(
+        |(pes, seed, (random_goals, breadth_first), collect_every, copy, slice)| PeSchedule {
             pes,
             seed,
             random_goals,
+            breadth_first,
             collect_every,
             copy,
             slice,

@@ -106,7 +106,7 @@ pub struct Run {
     pub options: RunOptions,
 }
 
-/// Seconds for which a PE rests before it takes its round in the search for quiescence.
+/// Seconds for which a PE rests before it takes its turn in the search for quiescence.
 const PATIENCE: f64 = 200e-6;
 
 /// Collections cost nothing in virtual time; they find references that are needed no more, which others are told of. So they
@@ -270,7 +270,7 @@ impl<C: Communicator> Driver<C> {
 
     /// Waits for a packet.
     ///
-    /// Whose round it is in the search for quiescence waits only a little before it goes on: a PE that waits for an answer
+    /// Whose turn it is in the search for quiescence waits only a little before it goes on: a PE that waits for an answer
     /// rests only for a moment, and each moment would cost a message. In virtual time that message costs nobody's processor,
     /// and nothing is awaited.
     async fn something_comes(&mut self) -> Result<(), CommError> {

@@ -1,7 +1,7 @@
 //! Queues of goals, and which runs next.
 //!
 //! A queue holds the ready goals of one node of the AND-tree at one priority, last in, first out. The queue of highest
-//! priority runs; queues of one priority take rounds by slices, so that a goal that never ends does not keep a metacall
+//! priority runs; queues of one priority take turns by slices, so that a goal that never ends does not keep a metacall
 //! beside it from being stopped.
 
 use rand_xoshiro::rand_core::Rng;
@@ -13,7 +13,7 @@ use super::{DEFAULT_PRIORITY, Engine, Exit, Stop};
 use crate::heap::Word;
 use crate::heap::goal::{ARGUMENTS, LINK, MAX_QUEUES, QUEUE_SHIFT, goal_header, state};
 
-/// Reductions after which queues of one priority take rounds, and an interrupt is looked for.
+/// Reductions after which queues of one priority take turns, and an interrupt is looked for.
 const SLICE: i64 = 100_000;
 
 /// Reductions for which something for others waits for company, and how much of it is enough.
@@ -403,6 +403,8 @@ impl Engine {
             *before.add(LINK) = *goal.add(LINK);
             *goal.add(LINK) = Word(first as u64);
             self.registers.ready = goal;
+            // It may be the late one, which runs now and is none of the queue any more.
+            self.queues[self.current as usize].late = (std::ptr::null_mut(), 0);
         }
     }
 }

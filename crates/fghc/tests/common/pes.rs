@@ -8,7 +8,7 @@ use std::io::Write;
 use std::sync::{Arc, Mutex};
 
 use weft_fghc::distributed::{Activity, CopyLimits, Counts, End, Kind, Pe};
-use weft_fghc::engine::{Loaded, Options};
+use weft_fghc::engine::{Loaded, Options, Rounds};
 
 /// What the program wrote.
 #[derive(Clone, Default)]
@@ -39,6 +39,7 @@ pub struct PeSchedule {
     pub pes: usize,
     pub seed: u64,
     pub random_goals: bool,
+    pub breadth_first: bool,
     pub collect_every: Option<u64>,
     pub copy: CopyLimits,
     pub slice: u64,
@@ -46,7 +47,15 @@ pub struct PeSchedule {
 
 impl PeSchedule {
     pub fn plain(pes: usize) -> PeSchedule {
-        PeSchedule { pes, seed: 1, random_goals: false, collect_every: None, copy: CopyLimits::default(), slice: 100 }
+        PeSchedule {
+            pes,
+            seed: 1,
+            random_goals: false,
+            breadth_first: false,
+            collect_every: None,
+            copy: CopyLimits::default(),
+            slice: 100,
+        }
     }
 }
 
@@ -79,6 +88,7 @@ pub fn run(loaded: &Loaded, schedule: PeSchedule) -> Ran {
                 heap: 64 << 20,
                 seed: schedule.random_goals.then_some(schedule.seed),
                 collect_every: schedule.collect_every,
+                rounds: Rounds { breadth_first: schedule.breadth_first, counts_arguments: false },
                 output: Box::new(written.clone()),
                 ..Options::default()
             };

@@ -84,7 +84,9 @@ fn differences(batch: &Batch<'_>, index: usize, seed: u64, pes: usize) -> Vec<St
     let mut random = Random::new(seed ^ 0x5EED);
     if pes == 1 {
         let collect_every = if random.chance(70) { Some(1 + random.below(30) as u64) } else { None };
-        let schedules: [Schedule; 2] = [(None, None), (Some(random.next()), collect_every)];
+        let seed = random.next();
+        let rounds = (if random.chance(30) { Some(seed) } else { None }, collect_every, true);
+        let schedules: [Schedule; 3] = [(None, None, false), (Some(seed), collect_every, false), rounds];
         return batch.differences(index, &schedules);
     }
     [false, true]

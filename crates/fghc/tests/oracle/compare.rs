@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 
 use weft_fghc::check::check;
 use weft_fghc::distributed::{self, CopyLimits};
-use weft_fghc::engine::{Counters, Engine, Loaded, Options, Stop};
+use weft_fghc::engine::{Counters, Engine, Loaded, Options, Rounds, Stop};
 use weft_fghc::ir::{self, AtomId, Origin, PredicateId, Source};
 
 use super::generate::Program;
@@ -97,8 +97,8 @@ impl Write for Kept {
     }
 }
 
-/// How an engine goes about it: the seed of a random order, and how often it collects.
-pub type Schedule = (Option<u64>, Option<u64>);
+/// How an engine goes about it: the seed of a random order, how often it collects, and whether goals run breadth first.
+pub type Schedule = (Option<u64>, Option<u64>, bool);
 
 impl<'c> Batch<'c> {
     /// Compiles and translates programs. With `counting`, commitments are counted by predicate.
@@ -149,7 +149,12 @@ impl<'c> Batch<'c> {
                 differences.extend(self.difference(case, seen).map(|what| format!("{name}, {schedule:?}: {what}")));
             }
             // How much lives is a matter of the heap: native code may have gone along a reference where the interpreter has not.
-            let without_heap = |counters: Counters| Counters { words_kept: 0, ..counters };
+            // Where a goal suspends breadth first, native code has taken up the next one already.
+            let (_, _, breadth_first) = schedule;
+            let without_heap = |counters: Counters| match breadth_first {
+                true => Counters { reductions: counters.reductions, ..Counters::default() },
+                false => Counters { words_kept: 0, ..counters },
+            };
             if without_heap(one.counters) != without_heap(other.counters) {
                 differences.push(format!(
                     "{schedule:?}: interpreter counts {:?}, native code {:?}",
@@ -166,10 +171,11 @@ impl<'c> Batch<'c> {
         differences
     }
 
-    fn run(&self, loaded: &Loaded, (seed, collect_every): Schedule) -> Seen {
+    fn run(&self, loaded: &Loaded, (seed, collect_every, breadth_first): Schedule) -> Seen {
         let kept = Kept::default();
-        let options =
-            Options { seed, collect_every, heap: 16 << 20, output: Box::new(kept.clone()), ..Options::default() };
+        let rounds = Rounds { breadth_first, counts_arguments: false };
+        let output = Box::new(kept.clone());
+        let options = Options { seed, collect_every, rounds, heap: 16 << 20, output, ..Options::default() };
         let mut engine = Engine::new(loaded, options).expect("memory for a small heap");
         assert!(engine.start(), "the program has a start");
         let stop = engine.run(FOR_EVER);
@@ -256,6 +262,7 @@ pub fn pe_schedule(random: &mut super::generate::Random, pes: usize) -> PeSchedu
         pes,
         seed: random.next(),
         random_goals: random.chance(50),
+        breadth_first: random.chance(30),
         collect_every: if random.chance(60) { Some(1 + random.below(40) as u64) } else { None },
         copy: CopyLimits { levels, parts },
         slice: 1 + random.below(60) as u64,
