@@ -3,7 +3,7 @@
 use super::candidates::{Best, Compilation};
 use super::improve::First;
 use super::plan::Plan;
-use super::{CompileError, apr, improve};
+use super::{CompileError, apr, improve, shares};
 use crate::bounds::{Demand, least_switching, lower_bounds};
 
 /// Vertices over which the paper's compiler may search where its plan is one candidate: some ten seconds.
@@ -14,6 +14,9 @@ const BASELINE_SIZE: usize = 4_000_000_000;
 
 /// The same where symmetry or matchings have given a plan of few phases, which larger sets are hardly routed in.
 const BASELINE_SIZE_BESIDE: usize = 20_000_000;
+
+/// Share of the effort that goes into dividing words among phases.
+const DIVIDING: f64 = 0.7;
 
 impl Compilation<'_> {
     /// The plan of the paper's compiler.
@@ -38,6 +41,13 @@ impl Compilation<'_> {
             self.consider(self.baseline_within(phases, BASELINE_STEPS), best);
             self.report("the compiler of 1993", best);
         }
+    }
+
+    /// The best plan with its words divided better among its phases; whether that is as good as it can be.
+    fn divided(&self, best: &mut Best) -> bool {
+        let Some((_, plan)) = best.clone() else { return false };
+        let close = shares::improve(self, &plan, self.control.budget() * DIVIDING, 20_000, best);
+        close && plan.len() <= self.least as usize
     }
 
     /// The most phases for which a plan can take less than `seconds`.
@@ -81,7 +91,9 @@ impl Compilation<'_> {
             if let Some(first) = best.as_ref().map(|(_, plan)| First::of(plan, &self.demand)) {
                 // First, so that a search that is interrupted is no worse than it either.
                 self.consider_baseline(BASELINE_SIZE, &mut best);
-                improve::improve(self, first, &mut best);
+                if !(shares::applies(self) && self.divided(&mut best)) {
+                    improve::improve(self, first, &mut best);
+                }
             }
         } else {
             self.consider_baseline(BASELINE_SIZE_BESIDE, &mut best);

@@ -8,7 +8,7 @@
 //! Besides what limits what is open at once, a phase may have a limit of words for each link and each access: that is how
 //! the time of transfers is negotiated together with the number of phases.
 
-mod routes;
+pub mod routes;
 
 use std::cmp::Reverse;
 
@@ -42,7 +42,7 @@ pub struct Problem<'a> {
 const PLAIN: u32 = 16;
 
 /// The occupancy and the prices of one phase.
-struct Copy {
+pub struct Copy {
     node_used: Vec<u32>,
     node_cost: Vec<u32>,
     node_history: Vec<u32>,
