@@ -15,8 +15,14 @@ const BASELINE_SIZE: usize = 4_000_000_000;
 /// The same where symmetry or matchings have given a plan of few phases, which larger sets are hardly routed in.
 const BASELINE_SIZE_BESIDE: usize = 20_000_000;
 
-/// Share of the effort that goes into dividing words among phases.
-const DIVIDING: f64 = 0.7;
+/// Share of the effort that goes into dividing words among the phases of one plan.
+const DIVIDING: f64 = 0.3;
+
+/// Share of the effort that is left then for the best of these plans.
+const LAST: f64 = 0.9;
+
+/// Rounds of negotiation for a plan with fewer phases.
+const FEWER_ROUNDS: usize = 150;
 
 impl Compilation<'_> {
     /// The plan of the paper's compiler.
@@ -43,11 +49,41 @@ impl Compilation<'_> {
         }
     }
 
-    /// The best plan with its words divided better among its phases; whether that is as good as it can be.
+    /// Words divided better among the phases of the best plan, then among more or fewer phases; whether nothing is left
+    /// to gain.
     fn divided(&self, best: &mut Best) -> bool {
         let Some((_, plan)) = best.clone() else { return false };
-        let close = shares::improve(self, &plan, self.control.budget() * DIVIDING, 20_000, best);
-        close && plan.len() <= self.least as usize
+        let steps = self.control.budget() * DIVIDING;
+        let close = shares::improve(self, &plan, steps, 20_000, best);
+        let mut more = plan.clone();
+        for stream in 20_001.. {
+            more.push(Vec::new());
+            let known = best.as_ref().map_or(f64::INFINITY, |(seconds, _)| *seconds);
+            if more.len() > self.phases_in(known) || self.control.is_over() {
+                break;
+            }
+            shares::improve(self, &more, steps, stream, best);
+            if best.as_ref().is_none_or(|(seconds, _)| *seconds >= known) {
+                break;
+            }
+        }
+        for stream in 21_000.. {
+            let Some(phases) = best.as_ref().map(|(_, plan)| plan.len() - 1) else { break };
+            if phases < self.least as usize || self.control.is_over() {
+                break;
+            }
+            let Some(fewer) = improve::fewer(self, phases, FEWER_ROUNDS, stream, best) else { break };
+            shares::improve(self, &fewer, steps, stream, best);
+            if best.as_ref().is_none_or(|(_, plan)| plan.len() > phases) {
+                break;
+            }
+        }
+        if close && plan.len() <= self.least as usize {
+            return true;
+        }
+        let left = (self.control.budget() - self.control.steps()) * LAST;
+        let last = best.as_ref().map(|(_, plan)| plan.clone());
+        last.is_some_and(|plan| shares::improve(self, &plan, left, 22_000, best) && plan.len() <= self.least as usize)
     }
 
     /// The most phases for which a plan can take less than `seconds`.

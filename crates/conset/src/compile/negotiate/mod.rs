@@ -109,7 +109,7 @@ pub fn negotiate(problem: &Problem, control: &Control, stream: u64) -> Option<Pl
         }
         // Much too much in the same places: this is not going to end well.
         history.push(over.len());
-        if round == 0 && over.len() * 2 > problem.parts.len() && problem.parts.len() > 10_000 {
+        if round == 0 && over.len() * 2 > problem.parts.len() && problem.parts.len() > 100_000 {
             return None;
         }
         if round >= 3 && over.len() * 5 > problem.parts.len() && over.len() * 10 > history[round - 3] * 9 {

@@ -145,7 +145,7 @@ impl Prices for Copy {
 }
 
 /// Dijkstra's algorithm, with arrays that are kept between searches.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub struct Finder {
     cost: Vec<u32>,
     from: Vec<u32>,

@@ -22,6 +22,12 @@ const MAX_KEYS: usize = 8_000_000;
 /// Routes that are looked for before the best move known is taken.
 const MAX_ROUTES: usize = 6;
 
+/// Routes after which a move that makes it better is taken.
+const ENOUGH_ROUTES: usize = 2;
+
+/// Phases up to which the search starts boldly: with more of them it would not come back from there for long.
+const MAX_BOLD: usize = 8;
+
 /// What a share more or less is worth, so that equals end with fewer.
 const SHARE: f64 = 0.01;
 
@@ -53,11 +59,17 @@ pub fn improve(compilation: &Compilation, plan: &Plan, steps: f64, stream: u64, 
     let least = bounds.iter().filter(|bound| bound.is_of_transfers()).map(|bound| bound.value).fold(0.0, f64::max);
     let end = compilation.control.steps() + steps;
     let state = State::new(demand, plan);
-    let mut search = Search { state, random: generator(compilation.control.seed, stream), patience: 3000 };
+    let mut search = Search {
+        state,
+        random: generator(compilation.control.seed, stream),
+        patience: 3000,
+        bold: plan.len() <= MAX_BOLD,
+    };
     let mut high = search.state.seconds();
     while high > least * CLOSE && !search.is_over(compilation, end) {
         high = search.bisect(compilation, (least, high), end, best);
         search.patience *= 2;
+        search.bold = !search.bold;
     }
     high <= least * CLOSE
 }
@@ -67,6 +79,8 @@ struct Search<'a> {
     random: Xoshiro256PlusPlus,
     /// Moves without progress before a limit is given up.
     patience: usize,
+    /// Whether it tries limits next to the bound first and goes on where it is stuck.
+    bold: bool,
 }
 
 impl Search<'_> {
@@ -77,8 +91,11 @@ impl Search<'_> {
     /// The least seconds of transfers that the search comes to, from limits next to the bound to those that it can keep.
     fn bisect(&mut self, compilation: &Compilation, (least, mut high): (f64, f64), end: f64, best: &mut Best) -> f64 {
         let phases = self.state.phases;
-        let (mut low, mut next) = (least, (least * CLOSE.sqrt()).max(least + (high - least) * 0.2));
+        let mut low = least;
+        let mut kept = self.state.clone();
         while high > least * CLOSE && high - low > 0.003 * high {
+            let step = if self.bold { 0.25 } else { 0.5 };
+            let next = (low + (high - low) * step).max(least * CLOSE.sqrt());
             compilation.report(&format!("{phases} phases, words divided for {:.3} ms", next * 1e3), best);
             self.state.limit(next / phases as f64);
             let within = self.within_limits(compilation, end);
@@ -86,14 +103,17 @@ impl Search<'_> {
             if seconds < high && self.state.is_plan() {
                 high = seconds;
                 compilation.consider(Some(self.state.plan()), best);
+                kept = self.state.clone();
             }
             if self.is_over(compilation, end) {
                 break;
             }
             if !within {
                 low = low.max(next);
+                if !self.bold && !self.state.is_plan() {
+                    self.state.clone_from(&kept);
+                }
             }
-            next = low + (high - low) * 0.4;
         }
         high
     }
@@ -157,6 +177,9 @@ impl Search<'_> {
             if !self.state.is_access(row) && routes < MAX_ROUTES {
                 routes += 1;
                 self.consider_route(share, &mut best);
+            }
+            if routes >= ENOUGH_ROUTES && best.as_ref().is_some_and(|(change, _)| *change < 0.0) {
+                break;
             }
             for step in 0..self.state.phases {
                 let target = (step + shift) % self.state.phases;

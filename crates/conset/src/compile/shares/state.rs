@@ -10,6 +10,9 @@ use crate::resources::Resources;
 /// The price of a node with a free channel, in [`State::route`].
 const STEP: u32 = 16;
 
+/// How much more than its shortest path a route may cost, in steps, where that has free channels.
+const MAX_DETOUR: u32 = 16;
+
 /// What a channel too many counts, beside words that are an eighth of the limit too many, which count 2.
 const CHANNEL: f64 = 0.5;
 
@@ -31,6 +34,7 @@ pub struct Share {
 ///
 /// A *row* is an access, a link or the channels of a node; a *key* is a row in a phase. Keys that stay over their limits
 /// weigh more from time to time, so that the search leaves where it is stuck (Morris 1993, the breakout method).
+#[derive(Clone)]
 pub struct State<'a> {
     demand: &'a Demand<'a>,
     pub phases: usize,
@@ -315,7 +319,7 @@ impl<'a> State<'a> {
             scales: &self.scales,
             words,
         };
-        let most = STEP * (hops[connection as usize] + 5) + 32 * STEP;
+        let most = STEP * (hops[connection as usize] + MAX_DETOUR);
         let (found, visited) = self.finder.cheapest(network, &open, true, (source, destination), most);
         self.steps += 4 * visited;
         found.map(|(_, route)| route)
