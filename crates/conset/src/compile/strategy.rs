@@ -21,6 +21,9 @@ const DIVIDING: f64 = 0.3;
 /// Share of the effort that is left then for the best of these plans.
 const LAST: f64 = 0.9;
 
+/// How far above the bound of phases and transfers together a plan is good enough.
+const NEAR_BOUND: f64 = 1.02;
+
 /// Rounds of negotiation for a plan with fewer phases.
 const FEWER_ROUNDS: usize = 150;
 
@@ -79,11 +82,18 @@ impl Compilation<'_> {
             }
         }
         if close && plan.len() <= self.least as usize {
-            return true;
+            // What is left is latency, which shorter routes may save.
+            return self.is_near_bound(best);
         }
         let left = (self.control.budget() - self.control.steps()) * LAST;
         let last = best.as_ref().map(|(_, plan)| plan.clone());
         last.is_some_and(|plan| shares::improve(self, &plan, left, 22_000, best) && plan.len() <= self.least as usize)
+    }
+
+    fn is_near_bound(&self, best: &Best) -> bool {
+        let bounds = lower_bounds(&self.demand, false);
+        let least = bounds.iter().filter(|bound| bound.unit == "s").map(|bound| bound.value).fold(0.0, f64::max);
+        best.as_ref().is_some_and(|(seconds, _)| *seconds <= least * NEAR_BOUND)
     }
 
     /// The most phases for which a plan can take less than `seconds`.
