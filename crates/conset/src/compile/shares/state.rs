@@ -320,9 +320,9 @@ impl<'a> State<'a> {
             words,
         };
         let most = STEP * (hops[connection as usize] + MAX_DETOUR);
-        let (found, visited) = self.finder.cheapest(network, &open, true, (source, destination), most);
+        let (cheapest, visited) = self.finder.cheapest(network, &open, true, (source, destination), most);
         self.steps += 4 * visited;
-        found.map(|(_, route)| route)
+        cheapest.map(|(_, route)| route)
     }
 
     /// Seconds of the transfers of all phases.
