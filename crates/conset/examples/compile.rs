@@ -2,12 +2,13 @@
 //!
 //!     cargo run --release -p weft-conset --example compile -- PATTERN EXTENTS CHANNELS WORDS COMPILER EFFORT SEED
 //!
+//! PATTERN is the name of one, or a file `.txt` of lines `source destination words` (WORDS is not looked at then).
 //! EXTENTS are those of a torus of iWarp cells, as 8x8. The time is that of the compilation with its bounds, without the
 //! verification, which follows; a schedule that is refused ends the program.
 
 use std::time::Instant;
 
-use weft_conset::{Compiler, Options, Resources, compile, named, verify};
+use weft_conset::{Compiler, Connection, ConnectionSet, Options, Resources, compile, named, verify};
 use weft_machine::Topology;
 
 fn main() {
@@ -24,8 +25,11 @@ fn main() {
     let compiler = if compiler == "apr" { Compiler::Apr } else { Compiler::Weft };
     let effort = effort.parse().expect("EFFORT is a number");
     let options = Options { compiler, effort, seed: number(seed), ..Options::default() };
-    let set =
-        named(pattern, &resources.topology, number(words), number(seed)).unwrap_or_else(|error| panic!("{error}"));
+    let set = if pattern.ends_with(".txt") {
+        of_file(pattern, resources.topology.nodes() as u32)
+    } else {
+        named(pattern, &resources.topology, number(words), number(seed)).unwrap_or_else(|error| panic!("{error}"))
+    };
     let start = Instant::now();
     let schedule = compile(&set, &resources, "iwarp64", &options, &|| false, &|p| {
         if std::env::var_os("PROGRESS").is_some() {
@@ -49,4 +53,15 @@ fn main() {
         schedule.predicted_seconds / clock,
         bound("s") / clock,
     );
+}
+
+/// The connections of a file, one a line: source, destination, words.
+fn of_file(path: &str, nodes: u32) -> ConnectionSet {
+    let text = std::fs::read_to_string(path).unwrap_or_else(|error| panic!("{path}: {error}"));
+    let connection = |line: &str| {
+        let fields: Vec<u64> = line.split_whitespace().map(|field| field.parse().expect("a number")).collect();
+        let [source, destination, words] = fields[..] else { panic!("{path}: expected three numbers, found '{line}'") };
+        Connection { source: source as u32, destination: destination as u32, words }
+    };
+    ConnectionSet::new(path, nodes, text.lines().map(connection).collect()).unwrap_or_else(|error| panic!("{error}"))
 }

@@ -335,3 +335,30 @@ fn a_search_goes_on_from_a_plan_and_tells_only_better_ones() {
     let error = search(Some(astray), 0.0).unwrap_err();
     assert!(error.to_string().contains("goes over a link that is not there"), "{error}");
 }
+
+/// Connections of very different lengths, as partitioned graphs have: whole ones do not fill phases evenly.
+#[test]
+fn words_are_divided_so_that_every_phase_is_filled() {
+    let resources = iwarp(&[4, 4], 8);
+    let mut state = 7u64;
+    let mut draw = |below: u64| {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (state >> 33) % below
+    };
+    let mut connections = Vec::new();
+    for source in 0..16u32 {
+        for step in [1, 3, 4, 5, 7, 9] {
+            let words = 1 + draw(30) * draw(30);
+            connections.push(Connection { source, destination: (source + step) % 16, words });
+        }
+    }
+    let set = ConnectionSet::new("lengths", 16, connections).unwrap();
+    let seconds = |split| {
+        let schedule = compiled(&set, &resources, &Options { split, ..weft(0.2) }).unwrap();
+        verify(&schedule, Some(&set)).unwrap();
+        (schedule.predicted_seconds, schedule.best_bound("s").unwrap().value)
+    };
+    let (whole, _) = seconds(false);
+    let (divided, bound) = seconds(true);
+    assert!(divided <= 1.02 * bound && divided < whole, "{divided} of {bound}, {whole} without");
+}

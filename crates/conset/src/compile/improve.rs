@@ -72,7 +72,7 @@ pub fn improve(compilation: &Compilation, first: First, best: &mut Best) {
 }
 
 /// A plan with fewer phases than were found first, whatever its transfers take.
-fn fewer(compilation: &Compilation, phases: usize, rounds: usize, stream: u64, best: &Best) -> Option<Plan> {
+pub fn fewer(compilation: &Compilation, phases: usize, rounds: usize, stream: u64, best: &Best) -> Option<Plan> {
     let demand = &compilation.demand;
     let (set, resources, network) = (demand.set, demand.resources, demand.network);
     compilation.report(&format!("negotiating {phases} phases again"), best);

@@ -2,7 +2,8 @@
 //!
 //! weft's own compiler makes candidates and keeps the one with the least predicted time: packed orbits and perfect phases
 //! where the pattern has the symmetry for them, matchings where nodes have ports of a switch, and negotiated congestion
-//! for everything else, first for the fewest phases and then, within the effort, for phases and link loads together.
+//! for everything else, first for the fewest phases and then, within the effort, for phases and link loads together. Words
+//! of connections of different lengths are divided among the phases of the first plan.
 //!
 //! The paper's compiler (`apr`) is there to be compared with.
 
@@ -18,6 +19,7 @@ mod negotiate;
 mod perfect;
 mod placement;
 mod plan;
+mod shares;
 mod strategy;
 mod symmetric;
 mod timetable;

@@ -3,7 +3,7 @@
 use super::candidates::{Best, Compilation};
 use super::improve::First;
 use super::plan::Plan;
-use super::{CompileError, apr, improve};
+use super::{CompileError, apr, improve, shares};
 use crate::bounds::{Demand, least_switching, lower_bounds};
 
 /// Vertices over which the paper's compiler may search where its plan is one candidate: some ten seconds.
@@ -14,6 +14,18 @@ const BASELINE_SIZE: usize = 4_000_000_000;
 
 /// The same where symmetry or matchings have given a plan of few phases, which larger sets are hardly routed in.
 const BASELINE_SIZE_BESIDE: usize = 20_000_000;
+
+/// Share of the effort that goes into dividing words among the phases of one plan.
+const DIVIDING: f64 = 0.3;
+
+/// Share of the effort that is left then for the best of these plans.
+const LAST: f64 = 0.9;
+
+/// How far above the bound of phases and transfers together a plan is good enough.
+const NEAR_BOUND: f64 = 1.02;
+
+/// Rounds of negotiation for a plan with fewer phases.
+const FEWER_ROUNDS: usize = 150;
 
 impl Compilation<'_> {
     /// The plan of the paper's compiler.
@@ -38,6 +50,50 @@ impl Compilation<'_> {
             self.consider(self.baseline_within(phases, BASELINE_STEPS), best);
             self.report("the compiler of 1993", best);
         }
+    }
+
+    /// Words divided better among the phases of the best plan, then among more or fewer phases; whether nothing is left
+    /// to gain.
+    fn divided(&self, best: &mut Best) -> bool {
+        let Some((_, plan)) = best.clone() else { return false };
+        let steps = self.control.budget() * DIVIDING;
+        let close = shares::improve(self, &plan, steps, 20_000, best);
+        let mut more = plan.clone();
+        for stream in 20_001.. {
+            more.push(Vec::new());
+            let known = best.as_ref().map_or(f64::INFINITY, |(seconds, _)| *seconds);
+            if more.len() > self.phases_in(known) || self.control.is_over() {
+                break;
+            }
+            shares::improve(self, &more, steps, stream, best);
+            if best.as_ref().is_none_or(|(seconds, _)| *seconds >= known) {
+                break;
+            }
+        }
+        for stream in 21_000.. {
+            let Some(phases) = best.as_ref().map(|(_, plan)| plan.len() - 1) else { break };
+            if phases < self.least as usize || self.control.is_over() {
+                break;
+            }
+            let Some(fewer) = improve::fewer(self, phases, FEWER_ROUNDS, stream, best) else { break };
+            shares::improve(self, &fewer, steps, stream, best);
+            if best.as_ref().is_none_or(|(_, plan)| plan.len() > phases) {
+                break;
+            }
+        }
+        if close && plan.len() <= self.least as usize {
+            // What is left is latency, which shorter routes may save.
+            return self.is_near_bound(best);
+        }
+        let left = (self.control.budget() - self.control.steps()) * LAST;
+        let last = best.as_ref().map(|(_, plan)| plan.clone());
+        last.is_some_and(|plan| shares::improve(self, &plan, left, 22_000, best) && plan.len() <= self.least as usize)
+    }
+
+    fn is_near_bound(&self, best: &Best) -> bool {
+        let bounds = lower_bounds(&self.demand, false);
+        let least = bounds.iter().filter(|bound| bound.unit == "s").map(|bound| bound.value).fold(0.0, f64::max);
+        best.as_ref().is_some_and(|(seconds, _)| *seconds <= least * NEAR_BOUND)
     }
 
     /// The most phases for which a plan can take less than `seconds`.
@@ -81,7 +137,9 @@ impl Compilation<'_> {
             if let Some(first) = best.as_ref().map(|(_, plan)| First::of(plan, &self.demand)) {
                 // First, so that a search that is interrupted is no worse than it either.
                 self.consider_baseline(BASELINE_SIZE, &mut best);
-                improve::improve(self, first, &mut best);
+                if !(shares::applies(self) && self.divided(&mut best)) {
+                    improve::improve(self, first, &mut best);
+                }
             }
         } else {
             self.consider_baseline(BASELINE_SIZE_BESIDE, &mut best);

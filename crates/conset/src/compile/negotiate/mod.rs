@@ -8,7 +8,7 @@
 //! Besides what limits what is open at once, a phase may have a limit of words for each link and each access: that is how
 //! the time of transfers is negotiated together with the number of phases.
 
-mod routes;
+pub mod routes;
 
 use std::cmp::Reverse;
 
@@ -42,7 +42,7 @@ pub struct Problem<'a> {
 const PLAIN: u32 = 16;
 
 /// The occupancy and the prices of one phase.
-struct Copy {
+pub struct Copy {
     node_used: Vec<u32>,
     node_cost: Vec<u32>,
     node_history: Vec<u32>,
@@ -109,7 +109,7 @@ pub fn negotiate(problem: &Problem, control: &Control, stream: u64) -> Option<Pl
         }
         // Much too much in the same places: this is not going to end well.
         history.push(over.len());
-        if round == 0 && over.len() * 2 > problem.parts.len() && problem.parts.len() > 10_000 {
+        if round == 0 && over.len() * 2 > problem.parts.len() && problem.parts.len() > 100_000 {
             return None;
         }
         if round >= 3 && over.len() * 5 > problem.parts.len() && over.len() * 10 > history[round - 3] * 9 {

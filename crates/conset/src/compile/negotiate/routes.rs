@@ -126,8 +126,26 @@ impl Boxes {
     }
 }
 
+/// What one more connection costs.
+pub trait Prices {
+    fn node(&self, vertex: usize) -> u32;
+    fn link(&self, link: usize) -> u32;
+}
+
+impl Prices for Copy {
+    #[inline]
+    fn node(&self, vertex: usize) -> u32 {
+        self.node_cost[vertex]
+    }
+
+    #[inline]
+    fn link(&self, link: usize) -> u32 {
+        self.link_cost[link]
+    }
+}
+
 /// Dijkstra's algorithm, with arrays that are kept between searches.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub struct Finder {
     cost: Vec<u32>,
     from: Vec<u32>,
@@ -142,7 +160,7 @@ impl Finder {
     pub fn cheapest(
         &mut self,
         network: &Network,
-        copy: &Copy,
+        prices: &impl Prices,
         links: bool,
         (source, destination): (usize, usize),
         limit: u32,
@@ -157,8 +175,8 @@ impl Finder {
         let indirect = network.vertices > network.nodes;
         let mut visited = 0;
         self.queue.clear();
-        self.queue.push(Reverse((copy.node_cost[source], source as u32)));
-        (self.cost[source], self.stamp[source], self.from[source]) = (copy.node_cost[source], self.now, u32::MAX);
+        self.queue.push(Reverse((prices.node(source), source as u32)));
+        (self.cost[source], self.stamp[source], self.from[source]) = (prices.node(source), self.now, u32::MAX);
         while let Some(Reverse((cost, at))) = self.queue.pop() {
             let at = at as usize;
             if cost > self.cost[at] {
@@ -176,7 +194,7 @@ impl Finder {
             }
             for link in network.out(at) {
                 let to = network.to[link] as usize;
-                let next = cost + copy.node_cost[to] + if links { copy.link_cost[link] } else { 0 };
+                let next = cost + prices.node(to) + if links { prices.link(link) } else { 0 };
                 if next < limit && (self.stamp[to] != self.now || next < self.cost[to]) {
                     (self.cost[to], self.stamp[to], self.from[to]) = (next, self.now, at as u32);
                     self.queue.push(Reverse((next, to as u32)));

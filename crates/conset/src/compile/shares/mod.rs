@@ -1,0 +1,286 @@
+//! Words divided among phases: local search over the shares of connections.
+//!
+//! Negotiation keeps connections whole, or halves them. Where few connections of very different lengths meet at a node
+//! they do not fill phases evenly then, and a phase takes the time of its busiest access or link. Here every phase gets
+//! the same time; what is over its limit gives words to other phases, and routes change, until nothing is over or it does not get
+//! better.
+
+mod state;
+
+use rand_xoshiro::Xoshiro256PlusPlus;
+use rand_xoshiro::rand_core::Rng;
+use weft_base::generator;
+
+use super::candidates::{Best, Compilation};
+use super::plan::Plan;
+use crate::bounds::{Demand, lower_bounds};
+use state::State;
+
+/// Keys of a state, beyond which it would take too much memory.
+const MAX_KEYS: usize = 8_000_000;
+
+/// Routes that are looked for before the best move known is taken.
+const MAX_ROUTES: usize = 6;
+
+/// Routes after which a move that makes it better is taken.
+const ENOUGH_ROUTES: usize = 2;
+
+/// Phases up to which the search starts boldly: with more of them it would not come back from there for long.
+const MAX_BOLD: usize = 8;
+
+/// What a share more or less is worth, so that equals end with fewer.
+const SHARE: f64 = 0.01;
+
+/// How far above the bound of transfers is good enough.
+const CLOSE: f64 = 1.01;
+
+/// A move of words.
+enum Move {
+    /// To another phase: over the share that is there, or a new route.
+    Words { share: u32, phase: usize, words: u64, route: Option<Vec<u32>> },
+    /// Another route in the same phase.
+    Route { share: u32, route: Vec<u32> },
+}
+
+/// Whether words of these connections may be divided.
+pub fn applies(compilation: &Compilation) -> bool {
+    let Demand { set, .. } = compilation.demand;
+    compilation.options.split && set.orders.is_empty() && set.uniform_words().is_none()
+}
+
+/// Improves a plan without more phases, as long as `steps` last; whether one came within reach of the bound.
+pub fn improve(compilation: &Compilation, plan: &Plan, steps: f64, stream: u64, best: &mut Best) -> bool {
+    let demand = &compilation.demand;
+    let rows = 3 * demand.network.nodes + demand.network.links();
+    if plan.len() < 2 || plan.len() * rows > MAX_KEYS {
+        return false;
+    }
+    let bounds = lower_bounds(demand, false);
+    let least = bounds.iter().filter(|bound| bound.is_of_transfers()).map(|bound| bound.value).fold(0.0, f64::max);
+    let end = compilation.control.steps() + steps;
+    let state = State::new(demand, plan);
+    let mut search = Search {
+        state,
+        random: generator(compilation.control.seed, stream),
+        patience: 3000,
+        bold: plan.len() <= MAX_BOLD,
+    };
+    let mut high = search.state.seconds();
+    while high > least * CLOSE && !search.is_over(compilation, end) {
+        high = search.bisect(compilation, (least, high), end, best);
+        search.patience *= 2;
+        search.bold = !search.bold;
+    }
+    high <= least * CLOSE
+}
+
+struct Search<'a> {
+    state: State<'a>,
+    random: Xoshiro256PlusPlus,
+    /// Moves without progress before a limit is given up.
+    patience: usize,
+    /// Whether it tries limits next to the bound first and goes on where it is stuck.
+    bold: bool,
+}
+
+impl Search<'_> {
+    fn is_over(&self, compilation: &Compilation, end: f64) -> bool {
+        compilation.control.is_over() || compilation.control.steps() >= end
+    }
+
+    /// The least seconds of transfers that the search comes to, from limits next to the bound to those that it can keep.
+    fn bisect(&mut self, compilation: &Compilation, (least, mut high): (f64, f64), end: f64, best: &mut Best) -> f64 {
+        let phases = self.state.phases;
+        let mut low = least;
+        let mut kept = self.state.clone();
+        while high > least * CLOSE && high - low > 0.003 * high {
+            let step = if self.bold { 0.25 } else { 0.5 };
+            let next = (low + (high - low) * step).max(least * CLOSE.sqrt());
+            compilation.report(&format!("{phases} phases, words divided for {:.3} ms", next * 1e3), best);
+            self.state.limit(next / phases as f64);
+            let within = self.within_limits(compilation, end);
+            let seconds = self.state.seconds();
+            if seconds < high && self.state.is_plan() {
+                high = seconds;
+                compilation.consider(Some(self.state.plan()), best);
+                kept = self.state.clone();
+            }
+            if self.is_over(compilation, end) {
+                break;
+            }
+            if !within {
+                low = low.max(next);
+                if !self.bold && !self.state.is_plan() {
+                    self.state.clone_from(&kept);
+                }
+            }
+        }
+        high
+    }
+
+    fn below(&mut self, count: usize) -> usize {
+        (self.random.next_u64() % count as u64) as usize
+    }
+
+    /// Moves words until nothing is over its limit, or it has not become better for long.
+    fn within_limits(&mut self, compilation: &Compilation, end: f64) -> bool {
+        let control = compilation.control;
+        let (mut least, mut since) = (f64::INFINITY, 0);
+        let patience = self.patience + 4 * self.state.over.len();
+        for round in 0.. {
+            if self.state.over.is_empty() {
+                return true;
+            }
+            if round % 64 == 0 {
+                control.spend(std::mem::take(&mut self.state.steps));
+                if self.is_over(compilation, end) {
+                    return false;
+                }
+                let overuse = self.state.overuse();
+                if overuse < least * (1.0 - 1e-3) {
+                    (least, since) = (overuse, 0);
+                } else {
+                    since += 64;
+                }
+                if since > patience {
+                    return false;
+                }
+            }
+            let heat = 0.02 * (1.0 - since as f64 / patience as f64).max(0.0);
+            self.step(heat);
+        }
+        false
+    }
+
+    /// One move for one key that is over its limit.
+    fn step(&mut self, heat: f64) {
+        let index = self.below(self.state.over.len());
+        let key = self.state.over[index] as usize;
+        let Some((change, chosen)) = self.best_move(key) else { return self.state.weigh(key) };
+        let draw = (self.random.next_u64() >> 11) as f64 / (1u64 << 53) as f64;
+        if change >= 0.0 {
+            self.state.weigh(key);
+        }
+        if change < 0.0 || draw < (-change / heat.max(1e-12)).exp() {
+            self.make(chosen);
+        }
+    }
+
+    fn best_move(&mut self, key: usize) -> Option<(f64, Move)> {
+        let (phase, row) = self.state.phase_and_row(key);
+        let mut best: Option<(f64, Move)> = None;
+        let mut routes = 0;
+        let users = self.state.of_key[key].clone();
+        let (first, shift) = (self.below(users.len().max(1)), self.below(self.state.phases));
+        for index in 0..users.len() {
+            let share = users[(first + index) % users.len()];
+            if !self.state.is_access(row) && routes < MAX_ROUTES {
+                routes += 1;
+                self.consider_route(share, &mut best);
+            }
+            if routes >= ENOUGH_ROUTES && best.as_ref().is_some_and(|(change, _)| *change < 0.0) {
+                break;
+            }
+            for step in 0..self.state.phases {
+                let target = (step + shift) % self.state.phases;
+                if target != phase {
+                    self.consider_phase(key, share, target, &mut routes, &mut best);
+                }
+            }
+        }
+        best
+    }
+
+    /// Words of a share to another phase: all, what is over here, or what fits there.
+    fn consider_phase(
+        &mut self,
+        key: usize,
+        share: u32,
+        phase: usize,
+        routes: &mut usize,
+        best: &mut Option<(f64, Move)>,
+    ) {
+        let state = &mut self.state;
+        let own = &state.shares[share as usize];
+        let (connection, all, from) = (own.connection, own.words, own.phase);
+        let there = state.share_in(connection, phase);
+        let already = there.map_or(0, |there| state.shares[there as usize].words);
+        let ends = state.end_rows(connection);
+        let slack = ends.iter().map(|&row| state.slack(state.key(phase, row))).min().unwrap_or(0);
+        // To free a channel all words have to go.
+        let part = if state.is_channels(key % state.key(1, 0)) { all } else { all.min(state.excess(key)) };
+        let amounts = [all, part, slack.min(part)];
+        for (index, &words) in amounts.iter().enumerate() {
+            if words == 0 || amounts[..index].contains(&words) || already + words > state.limit_alone {
+                continue;
+            }
+            let more = words as i64;
+            let mut change = state.change_of(from, &state.shares[share as usize].rows, -more);
+            state.steps += 16;
+            if words == all {
+                change += state.change_of(from, &state.shares[share as usize].channel_rows, -1) - SHARE;
+            }
+            let known = best.as_ref().map_or(f64::INFINITY, |(change, _)| *change);
+            let route = match there {
+                Some(there) => {
+                    change += state.change_of(phase, &state.shares[there as usize].rows, more);
+                    None
+                }
+                None => {
+                    if change + state.change_of(phase, &ends, more) >= known || *routes >= MAX_ROUTES {
+                        continue;
+                    }
+                    *routes += 1;
+                    let Some(route) = state.route(connection, phase, words) else { break };
+                    change += state.change_of(phase, &state.rows_of(connection, &route), more)
+                        + state.change_of(phase, &state.channel_rows(&route), 1)
+                        + SHARE;
+                    Some(route)
+                }
+            };
+            if change < known {
+                *best = Some((change, Move::Words { share, phase, words, route }));
+            }
+        }
+    }
+
+    /// Another route for a share.
+    fn consider_route(&mut self, share: u32, best: &mut Option<(f64, Move)>) {
+        let state = &mut self.state;
+        let own = state.shares[share as usize].clone();
+        let Some(route) = state.route(own.connection, own.phase, own.words) else { return };
+        let only =
+            |of: &[u32], other: &[u32]| -> Vec<u32> { of.iter().copied().filter(|row| !other.contains(row)).collect() };
+        let mut change = 0.0;
+        let channels = (state.channel_rows(&route), &own.channel_rows, 1);
+        for (rows, before, more) in [(state.rows_of(own.connection, &route), &own.rows, own.words as i64), channels] {
+            change += state.change_of(own.phase, &only(&rows, before), more);
+            change += state.change_of(own.phase, &only(before, &rows), -more);
+        }
+        if route != own.route && best.as_ref().is_none_or(|(known, _)| change < *known) {
+            *best = Some((change, Move::Route { share, route }));
+        }
+    }
+
+    fn make(&mut self, chosen: Move) {
+        let state = &mut self.state;
+        match chosen {
+            Move::Route { share, route } => {
+                let own = state.close(share);
+                state.open(own.connection, own.phase, own.words, route);
+            }
+            Move::Words { share, phase, words, route } => {
+                let connection = state.shares[share as usize].connection;
+                state.resize(share, -(words as i64));
+                match (route, state.share_in(connection, phase)) {
+                    (Some(route), _) => state.open(connection, phase, words, route),
+                    (None, Some(there)) => state.resize(there, words as i64),
+                    (None, None) => unreachable!("words go to a share that is there, or over a route"),
+                }
+                if state.shares[share as usize].words == 0 {
+                    state.close(share);
+                }
+            }
+        }
+    }
+}

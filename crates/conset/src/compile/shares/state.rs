@@ -1,0 +1,466 @@
+//! Shares of connections in phases: what each takes, and what is over its limit.
+
+use weft_machine::Access;
+
+use crate::bounds::Demand;
+use crate::compile::negotiate::routes::{Finder, Prices, UNREACHED};
+use crate::compile::plan::{Placed, Plan};
+use crate::resources::Resources;
+
+/// The price of a node with a free channel, in [`State::route`].
+const STEP: u32 = 16;
+
+/// How much more than its shortest path a route may cost, in steps, where that has free channels.
+const MAX_DETOUR: u32 = 16;
+
+/// What a channel too many counts, beside words that are an eighth of the limit too many, which count 2.
+const CHANNEL: f64 = 0.5;
+
+/// Some of the words of a connection, in a phase over a route.
+#[derive(Clone)]
+pub struct Share {
+    pub connection: u32,
+    pub phase: usize,
+    pub words: u64,
+    pub route: Vec<u32>,
+    /// The rows that its words take time of: the accesses of its ends, then the links of its route.
+    pub rows: Vec<u32>,
+    /// The rows that it takes a channel of.
+    pub channel_rows: Vec<u32>,
+}
+
+/// The shares of all connections. Ports and channels of links are never overused; channels of a node, and the words of an
+/// access or a link, may be over their limits.
+///
+/// A *row* is an access, a link or the channels of a node; a *key* is a row in a phase. Keys that stay over their limits
+/// weigh more from time to time, so that the search leaves where it is stuck (Morris 1993, the breakout method).
+#[derive(Clone)]
+pub struct State<'a> {
+    demand: &'a Demand<'a>,
+    pub phases: usize,
+    rows: usize,
+    pub shares: Vec<Share>,
+    /// The shares of each connection, and those of each key.
+    pub of_connection: Vec<Vec<u32>>,
+    pub of_key: Vec<Vec<u32>>,
+    words: Vec<u64>,
+    /// Of each row, words within the time of a phase, and the reciprocal of the overuse that counts as much.
+    limits: Vec<u64>,
+    scales: Vec<f64>,
+    weights: Vec<f32>,
+    /// Of one connection alone.
+    pub limit_alone: u64,
+    link_channels: Vec<u32>,
+    starts: Vec<u32>,
+    ends: Vec<u32>,
+    /// Keys over their limits, and where each key is among them.
+    pub over: Vec<u32>,
+    over_index: Vec<u32>,
+    finder: Finder,
+    pub steps: usize,
+}
+
+impl<'a> State<'a> {
+    pub fn new(demand: &'a Demand<'a>, plan: &Plan) -> State<'a> {
+        let network = demand.network;
+        let (nodes, links, phases) = (network.nodes, network.links(), plan.len());
+        let rows = 3 * nodes + links;
+        let mut state = State {
+            demand,
+            phases,
+            rows,
+            shares: Vec::new(),
+            of_connection: vec![Vec::new(); demand.set.connections.len()],
+            of_key: vec![Vec::new(); phases * rows],
+            words: vec![0; phases * rows],
+            limits: vec![u64::MAX / 4; rows],
+            scales: vec![0.0; rows],
+            weights: vec![1.0; phases * rows],
+            limit_alone: u64::MAX / 4,
+            link_channels: vec![0; phases * links],
+            starts: vec![0; phases * nodes],
+            ends: vec![0; phases * nodes],
+            over: Vec::new(),
+            over_index: vec![u32::MAX; phases * rows],
+            finder: Finder::default(),
+            steps: 0,
+        };
+        for (phase, placed) in plan.iter().enumerate() {
+            for Placed { connection, words, route } in placed {
+                state.open(*connection, phase, *words, route.clone());
+            }
+        }
+        state
+    }
+
+    /// Gives every phase so many seconds.
+    pub fn limit(&mut self, seconds: f64) {
+        let resources = self.demand.resources;
+        let words = |each: f64| if each > 0.0 { (seconds / each * (1.0 + 1e-9)) as u64 } else { u64::MAX / 4 };
+        for row in 0..self.rows {
+            self.limits[row] = match self.word_seconds(row) {
+                Some(each) => words(each),
+                None => resources.node_channels.map_or(u64::MAX / 4, u64::from),
+            };
+            let unit = if self.is_channels(row) { 1.0 } else { self.limits[row] as f64 / 8.0 + 1.0 };
+            self.scales[row] = 1.0 / unit;
+        }
+        self.weights.fill(1.0);
+        self.limit_alone = words(resources.word_seconds());
+        self.over.clear();
+        self.over_index.fill(u32::MAX);
+        for key in 0..self.words.len() {
+            self.note(key);
+        }
+    }
+
+    pub fn key(&self, phase: usize, row: u32) -> usize {
+        phase * self.rows + row as usize
+    }
+
+    pub fn phase_and_row(&self, key: usize) -> (usize, usize) {
+        (key / self.rows, key % self.rows)
+    }
+
+    pub fn is_access(&self, row: usize) -> bool {
+        row < 2 * self.demand.network.nodes
+    }
+
+    pub fn is_channels(&self, row: usize) -> bool {
+        row + self.demand.network.nodes >= self.rows
+    }
+
+    /// Seconds that a word takes of an access or a link.
+    fn word_seconds(&self, row: usize) -> Option<f64> {
+        let Demand { resources, network, .. } = *self.demand;
+        match row.checked_sub(2 * network.nodes) {
+            None => Some(resources.access_seconds),
+            Some(link) => network.multiplicity.get(link).map(|&wires| resources.link_seconds / f64::from(wires)),
+        }
+    }
+
+    /// Makes a key weigh more.
+    pub fn weigh(&mut self, key: usize) {
+        self.weights[key] *= 1.2;
+    }
+
+    /// Whether no node has too many channels open.
+    pub fn is_plan(&self) -> bool {
+        !self.over.iter().any(|&key| self.is_channels(key as usize % self.rows))
+    }
+
+    /// Words of a key beyond its limit.
+    pub fn excess(&self, key: usize) -> u64 {
+        self.words[key].saturating_sub(self.limits[key % self.rows])
+    }
+
+    /// Words that a key can have besides.
+    pub fn slack(&self, key: usize) -> u64 {
+        self.limits[key % self.rows].saturating_sub(self.words[key])
+    }
+
+    /// How much worse the overuse of a key is with `more` words: a little overuse counts little, but not nothing.
+    pub fn change(&self, key: usize, more: i64) -> f64 {
+        let row = key % self.rows;
+        let penalty = |words: i64| {
+            let over = (words - self.limits[row] as i64).max(0) as f64 * self.scales[row];
+            over * (over + 1.0)
+        };
+        let words = self.words[key] as i64;
+        let each = f64::from(self.weights[key]) * if self.is_channels(row) { CHANNEL } else { 1.0 };
+        (penalty(words + more) - penalty(words)) * each
+    }
+
+    /// The change where all rows of a share get `more` words.
+    pub fn change_of(&self, phase: usize, rows: &[u32], more: i64) -> f64 {
+        rows.iter().map(|&row| self.change(self.key(phase, row), more)).sum()
+    }
+
+    /// The whole overuse, each key for itself.
+    pub fn overuse(&self) -> f64 {
+        let of = |&key: &u32| self.excess(key as usize) as f64 * self.scales[key as usize % self.rows];
+        self.over.iter().map(of).sum()
+    }
+
+    fn note(&mut self, key: usize) {
+        let over = self.words[key] > self.limits[key % self.rows];
+        let index = self.over_index[key];
+        if over && index == u32::MAX {
+            self.over_index[key] = self.over.len() as u32;
+            self.over.push(key as u32);
+        } else if !over && index != u32::MAX {
+            self.over_index[key] = u32::MAX;
+            self.over.swap_remove(index as usize);
+            if let Some(&moved) = self.over.get(index as usize) {
+                self.over_index[moved as usize] = index;
+            }
+        }
+    }
+
+    /// The rows of the accesses of a connection's ends.
+    pub fn end_rows(&self, connection: u32) -> [u32; 2] {
+        let ends = self.demand.set.connections[connection as usize];
+        let receiving = match self.demand.resources.access {
+            Access::Separate => self.demand.network.nodes as u32,
+            Access::Shared => 0,
+        };
+        [ends.source, receiving + ends.destination]
+    }
+
+    /// The rows of a connection over a route.
+    pub fn rows_of(&self, connection: u32, route: &[u32]) -> Vec<u32> {
+        let network = self.demand.network;
+        let links = route.windows(2).map(|pair| (2 * network.nodes + network.link(pair[0], pair[1])) as u32);
+        self.end_rows(connection).into_iter().chain(links).collect()
+    }
+
+    /// The rows of the channels along a route.
+    pub fn channel_rows(&self, route: &[u32]) -> Vec<u32> {
+        let nodes = self.demand.network.nodes;
+        let first = (self.rows - nodes) as u32;
+        route.iter().filter(|&&vertex| (vertex as usize) < nodes).map(|&vertex| first + vertex).collect()
+    }
+
+    pub fn share_in(&self, connection: u32, phase: usize) -> Option<u32> {
+        let shares = &self.of_connection[connection as usize];
+        shares.iter().copied().find(|&share| self.shares[share as usize].phase == phase)
+    }
+
+    /// Gives a share more words, or fewer.
+    pub fn resize(&mut self, share: u32, more: i64) {
+        let Share { phase, .. } = self.shares[share as usize];
+        self.shares[share as usize].words = self.shares[share as usize].words.strict_add_signed(more);
+        for index in 0..self.shares[share as usize].rows.len() {
+            let key = self.key(phase, self.shares[share as usize].rows[index]);
+            self.words[key] = self.words[key].strict_add_signed(more);
+            self.note(key);
+        }
+    }
+
+    fn count(&mut self, phase: usize, route: &[u32], more: i32) {
+        let network = self.demand.network;
+        let (nodes, links) = (network.nodes, network.links());
+        for pair in route.windows(2) {
+            let channels = &mut self.link_channels[phase * links + network.link(pair[0], pair[1])];
+            *channels = channels.strict_add_signed(more);
+        }
+        let (first, last) = (route[0] as usize, route[route.len() - 1] as usize);
+        for count in [&mut self.starts[phase * nodes + first], &mut self.ends[phase * nodes + last]] {
+            *count = count.strict_add_signed(more);
+        }
+    }
+
+    /// Opens a connection for some of its words.
+    pub fn open(&mut self, connection: u32, phase: usize, words: u64, route: Vec<u32>) {
+        self.count(phase, &route, 1);
+        let (rows, channel_rows) = (self.rows_of(connection, &route), self.channel_rows(&route));
+        let share = self.shares.len() as u32;
+        let takes = rows.iter().map(|&row| (row, words)).chain(channel_rows.iter().map(|&row| (row, 1)));
+        for (row, words) in takes {
+            let key = self.key(phase, row);
+            self.of_key[key].push(share);
+            self.words[key] += words;
+            self.note(key);
+        }
+        self.of_connection[connection as usize].push(share);
+        self.shares.push(Share { connection, phase, words, route, rows, channel_rows });
+    }
+
+    /// Closes a share; the last one gets its number.
+    pub fn close(&mut self, share: u32) -> Share {
+        let words = self.shares[share as usize].words;
+        self.resize(share, -(words as i64));
+        let last = self.shares.len() as u32 - 1;
+        let moved = self.shares[last as usize].clone();
+        let closed = Share { words, ..self.shares.swap_remove(share as usize) };
+        self.count(closed.phase, &closed.route, -1);
+        for &row in closed.rows.iter().chain(&closed.channel_rows) {
+            let key = self.key(closed.phase, row);
+            self.of_key[key].retain(|&other| other != share);
+        }
+        for &row in &closed.channel_rows {
+            let key = self.key(closed.phase, row);
+            self.words[key] -= 1;
+            self.note(key);
+        }
+        self.of_connection[closed.connection as usize].retain(|&other| other != share);
+        if share != last {
+            let renumber = |list: &mut Vec<u32>| {
+                list.iter_mut().filter(|other| **other == last).for_each(|other| *other = share);
+            };
+            for &row in moved.rows.iter().chain(&moved.channel_rows) {
+                let key = self.key(moved.phase, row);
+                renumber(&mut self.of_key[key]);
+            }
+            renumber(&mut self.of_connection[moved.connection as usize]);
+        }
+        closed
+    }
+
+    /// The cheapest route of a connection that has no share in the phase.
+    pub fn route(&mut self, connection: u32, phase: usize, words: u64) -> Option<Vec<u32>> {
+        let Demand { set, resources, network, hops } = *self.demand;
+        let ends = set.connections[connection as usize];
+        let (source, destination) = (ends.source as usize, ends.destination as usize);
+        let (nodes, links) = (network.nodes, network.links());
+        let taken = |count: u32| resources.ports.is_some_and(|ports| count >= ports);
+        if taken(self.starts[phase * nodes + source]) || taken(self.ends[phase * nodes + destination]) {
+            return None;
+        }
+        let keys = phase * self.rows..(phase + 1) * self.rows;
+        let open = Open {
+            resources,
+            multiplicity: &network.multiplicity,
+            nodes,
+            link_channels: &self.link_channels[phase * links..(phase + 1) * links],
+            used: &self.words[keys.clone()],
+            weights: &self.weights[keys],
+            limits: &self.limits,
+            scales: &self.scales,
+            words,
+        };
+        let most = STEP * (hops[connection as usize] + MAX_DETOUR);
+        let (cheapest, visited) = self.finder.cheapest(network, &open, true, (source, destination), most);
+        self.steps += 4 * visited;
+        cheapest.map(|(_, route)| route)
+    }
+
+    /// Seconds of the transfers of all phases.
+    pub fn seconds(&self) -> f64 {
+        let alone = self.demand.resources.word_seconds();
+        let mut seconds = vec![0.0f64; self.phases];
+        for (key, &words) in self.words.iter().enumerate() {
+            let (phase, row) = self.phase_and_row(key);
+            seconds[phase] = seconds[phase].max(words as f64 * self.word_seconds(row).unwrap_or(0.0));
+        }
+        for share in &self.shares {
+            seconds[share.phase] = seconds[share.phase].max(share.words as f64 * alone);
+        }
+        seconds.iter().sum()
+    }
+
+    pub fn plan(&self) -> Plan {
+        let mut plan: Plan = vec![Vec::new(); self.phases];
+        for Share { connection, phase, words, route, .. } in &self.shares {
+            plan[*phase].push(Placed { connection: *connection, words: *words, route: route.clone() });
+        }
+        for phase in &mut plan {
+            phase.sort_by_key(|placed| placed.connection);
+        }
+        plan.retain(|phase| !phase.is_empty());
+        plan
+    }
+}
+
+/// The prices of one phase for a share that is to be opened.
+struct Open<'a> {
+    resources: &'a Resources,
+    multiplicity: &'a [u32],
+    nodes: usize,
+    link_channels: &'a [u32],
+    /// Of the rows of the phase.
+    used: &'a [u64],
+    weights: &'a [f32],
+    limits: &'a [u64],
+    scales: &'a [f64],
+    words: u64,
+}
+
+impl Prices for Open<'_> {
+    fn node(&self, vertex: usize) -> u32 {
+        if vertex >= self.nodes {
+            return STEP;
+        }
+        let row = self.used.len() - self.nodes + vertex;
+        let over = (self.used[row] + 1).saturating_sub(self.limits[row]) as f32;
+        STEP + (over * self.weights[row] * (4 * STEP) as f32).min(1e6) as u32
+    }
+
+    fn link(&self, link: usize) -> u32 {
+        let wires = self.multiplicity[link];
+        if self.resources.link_channels.is_some_and(|limit| self.link_channels[link] >= limit * wires) {
+            return UNREACHED;
+        }
+        let row = 2 * self.nodes + link;
+        let over = (self.used[row] + self.words).saturating_sub(self.limits[row]) as f64;
+        (over * self.scales[row] * f64::from(self.weights[row]) * 8.0 * f64::from(STEP)).min(1e6) as u32
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::compile::plan::Load;
+    use crate::network::Network;
+    use crate::pattern::{Connection, ConnectionSet};
+    use proptest::prelude::*;
+    use weft_machine::Topology;
+
+    const PHASES: usize = 3;
+
+    /// Ten connections from nodes of a torus of 4 x 4 to their neighbours' neighbours, all words in the first phase.
+    fn connections() -> ConnectionSet {
+        let connection =
+            |node: u32| Connection { source: node, destination: (node + 2) % 16, words: 100 + u64::from(node) };
+        ConnectionSet::new("test", 16, (0..10).map(connection).collect()).unwrap()
+    }
+
+    proptest! {
+        /// After any moves each key has what a count of the whole plan says, and is over its limit if that is more.
+        #[test]
+        fn keys_have_what_their_shares_take(
+            moves in proptest::collection::vec((0u32..10, 0usize..PHASES, 1u64..120), 0..60),
+        ) {
+            let machine = weft_machine::find("iwarp64").unwrap();
+            let topology = Topology::Torus { extents: vec![4, 4] };
+            let resources = Resources { topology, node_channels: Some(3), ..Resources::of(&machine).unwrap() };
+            let (set, network) = (connections(), Network::new(&resources.topology));
+            let hops: Vec<u32> = set.connections.iter().map(|_| 2).collect();
+            let demand = Demand { set: &set, resources: &resources, network: &network, hops: &hops };
+            let mut state = State::new(&demand, &vec![Vec::new(); PHASES]);
+            state.limit(150.0 * resources.access_seconds);
+            for (connection, ends) in set.connections.iter().enumerate() {
+                let route = state.route(connection as u32, 0, ends.words).unwrap();
+                state.open(connection as u32, 0, ends.words, route);
+            }
+            for (connection, phase, words) in moves {
+                let share = state.of_connection[connection as usize][0];
+                let words = words.min(state.shares[share as usize].words);
+                state.resize(share, -(words as i64));
+                match state.share_in(connection, phase) {
+                    Some(there) => state.resize(there, words as i64),
+                    None => {
+                        let route = state.route(connection, phase, words).unwrap();
+                        state.open(connection, phase, words, route);
+                    }
+                }
+                if state.shares[share as usize].words == 0 {
+                    state.close(share);
+                }
+            }
+            let mut expected = Vec::new();
+            for phase in 0..PHASES {
+                let shares = state.shares.iter().filter(|share| share.phase == phase);
+                let placed: Vec<Placed> = shares
+                    .map(|s| Placed { connection: s.connection, words: s.words, route: s.route.clone() })
+                    .collect();
+                let load = Load::of(&placed, &network);
+                expected.extend(load.sent);
+                expected.extend(load.received);
+                expected.extend(load.link_words);
+                expected.extend(load.channels.iter().map(|&channels| u64::from(channels)));
+            }
+            prop_assert_eq!(&state.words, &expected);
+            let mut over: Vec<u32> = state.over.clone();
+            over.sort_unstable();
+            let limit = |key: usize| if state.is_channels(key % state.rows) { 3 } else { 150 };
+            let expected: Vec<u32> = (0..expected.len()).filter(|&k| expected[k] > limit(k)).map(|k| k as u32).collect();
+            prop_assert_eq!(over, expected);
+            for (connection, asked) in set.connections.iter().enumerate() {
+                let shares = &state.of_connection[connection];
+                let words: u64 = shares.iter().map(|&share| state.shares[share as usize].words).sum();
+                prop_assert_eq!(words, asked.words);
+            }
+        }
+    }
+}
