@@ -1,7 +1,7 @@
 """Sums over neighbours by numpy, for what the kernels do not have: integers, float16, long double, more than four axes.
 
-Takes what `_core.StencilPlan` takes, with the same meaning. A shifted copy is made for every point, so that it is some
-ten times slower.
+Takes what `_core.StencilPlan` takes, with the same meaning. A shifted copy is made for every point, which costs more
+memory traffic than the kernels need.
 """
 
 from __future__ import annotations
