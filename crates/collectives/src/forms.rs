@@ -148,11 +148,11 @@ fn forms(paths: &Paths, edges: &[crate::bound::Edge], bytes: u64, element: u64) 
         let parts = [(order, 0), (backwards, 1)].map(|(order, index)| ring(&order, Part::of(bytes, element, index, 2)));
         add_variant("ring both ways".into(), String::new(), parts.to_vec());
     }
-    told_apart(forms, &variants)
+    distinguished(forms, &variants)
 }
 
 /// Forms of which no two have one name: those that had say which variant they are.
-fn told_apart(mut forms: Vec<Form>, variants: &[String]) -> Vec<Form> {
+fn distinguished(mut forms: Vec<Form>, variants: &[String]) -> Vec<Form> {
     let names: Vec<String> = forms.iter().map(|form| form.name.clone()).collect();
     for (form, variant) in forms.iter_mut().zip(variants) {
         if names.iter().filter(|name| **name == form.name).count() > 1 {

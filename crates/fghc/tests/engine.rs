@@ -61,6 +61,13 @@ show(X) :- true | write(X).
 }
 
 #[test]
+fn a_pipeline_of_filters_gives_the_same_in_every_order() {
+    let primes = include_str!("../../../programs/fghc/primes.fghc");
+    let text = under_every_option(primes, "count(100, N)", |done| done.answer("N"));
+    assert_eq!(text, "25");
+}
+
+#[test]
 fn a_body_calculation_waits_for_its_operands() {
     let text = under_every_option(LISTS, "add(X, Y, Z), Y = 2, X = 40", |done| done.answer("Z"));
     assert_eq!(text, "42");

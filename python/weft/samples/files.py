@@ -145,8 +145,8 @@ def _suffix(path: Path) -> str:
         raise SamplesError(f"{path} is a folder: name a file in it; the samples of a study are {path / 'samples.csv'}")
     suffix = path.suffix.lower()
     if suffix not in _FORMATS:
-        found = f", found '{quoted(path.suffix)}'" if path.suffix else ""
-        raise SamplesError(f"{path}: expected a name that ends in .csv or .parquet{found}")
+        ending = f", found '{quoted(path.suffix)}'" if path.suffix else ""
+        raise SamplesError(f"{path}: expected a name that ends in .csv or .parquet{ending}")
     return suffix
 
 

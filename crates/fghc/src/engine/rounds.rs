@@ -1,5 +1,5 @@
 //! Goals that run one reduction at a time, first come first served, and whose arguments are counted: what execution
-//! systems did that interpreted goals out of a ready queue. Nothing of it is in compiled code: a round is a slice of one
+//! systems did that interpreted goals out of a ready queue. Goals are interpreted here too: a round is a slice of one
 //! reduction, and what it has put on top of the queue goes to the end afterwards.
 
 use super::{Engine, NodeState};
@@ -44,16 +44,23 @@ impl Engine {
 
     /// What ran was no reduction, and the next goal of the queue runs in the same round.
     pub(crate) fn pass_round(&mut self) {
-        let next = self.registers.ready;
-        if !self.in_round || next.is_null() {
+        if !self.in_round {
             return;
         }
+        let next = self.registers.ready;
         // SAFETY: goals of a queue are records of this heap.
-        unsafe {
-            self.round_arity = goal_arity(*next);
-            if next == self.second {
-                self.second = (*next.add(LINK)).pointer();
-            }
+        let rest: *mut Word = if next.is_null() { next } else { unsafe { (*next.add(LINK)).pointer() } };
+        if rest.is_null() {
+            // The last goal runs in this round.
+            self.queues[self.current as usize].late = (std::ptr::null_mut(), 0);
+        }
+        if next.is_null() {
+            return;
+        }
+        // SAFETY: the next goal is a record of this heap.
+        self.round_arity = unsafe { goal_arity(*next) };
+        if next == self.second {
+            self.second = rest;
         }
     }
 

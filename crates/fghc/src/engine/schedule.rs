@@ -98,7 +98,9 @@ impl Engine {
         });
         self.slice = most;
         self.registers.grant(most, 0);
-        let exit = match self.backend.as_ref().map(std::sync::Arc::as_ptr) {
+        // Native code takes up goals where it suits it; a round is of the goal that it began with.
+        let backend = if round.is_some() { None } else { self.backend.as_ref() };
+        let exit = match backend.map(std::sync::Arc::as_ptr) {
             // SAFETY: `self.backend` keeps the code for as long as the engine lives, and nothing replaces it while it
             // runs.
             Some(backend) => unsafe { &*backend }.run(self),

@@ -155,7 +155,6 @@ helpers! {
     }
     fn builtin_goal(engine, predicate) {
         let well = engine.builtin_goal(predicate as u32);
-        engine.pass_round();
         went(engine, well)
     }
     fn start_site(engine, start) {

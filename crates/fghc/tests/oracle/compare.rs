@@ -149,12 +149,7 @@ impl<'c> Batch<'c> {
                 differences.extend(self.difference(case, seen).map(|what| format!("{name}, {schedule:?}: {what}")));
             }
             // How much lives is a matter of the heap: native code may have gone along a reference where the interpreter has not.
-            // Where a goal suspends breadth first, native code has taken up the next one already.
-            let (_, _, breadth_first) = schedule;
-            let without_heap = |counters: Counters| match breadth_first {
-                true => Counters { reductions: counters.reductions, ..Counters::default() },
-                false => Counters { words_kept: 0, ..counters },
-            };
+            let without_heap = |counters: Counters| Counters { words_kept: 0, ..counters };
             if without_heap(one.counters) != without_heap(other.counters) {
                 differences.push(format!(
                     "{schedule:?}: interpreter counts {:?}, native code {:?}",
