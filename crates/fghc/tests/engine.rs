@@ -3,7 +3,7 @@
 mod common;
 
 use common::{load, run, run_loaded, run_with, under_every_option};
-use weft_fghc::engine::{Options, Rounds, Stop};
+use weft_fghc::engine::{Engine, Options, Rounds, Stop};
 
 const LISTS: &str = "
 module lists.
@@ -58,6 +58,28 @@ show(X) :- true | write(X).
     // Arguments: 2 of each of five goals of rows, 1 of each of six that write.
     let rounds = Rounds { breadth_first: true, counts_arguments: true };
     assert_eq!(written(rounds), ("c211ba".into(), 16));
+}
+
+#[test]
+fn goals_beside_a_metacall_run_however_few_reductions_are_asked_for_at_once() {
+    let program = "
+module m.
+:- public meta/1.
+meta(V) :- call(inf(L, 1), R, C), tl(L, C), V = R.
+inf(L, N) :- L = [N|_], loop(N).
+loop(N) :- M := N + 1 | loop(M).
+tl([_|_], C) :- C = [stop].
+";
+    for breadth_first in [false, true] {
+        for reductions in 1..4 {
+            let options = Options { rounds: Rounds { breadth_first, counts_arguments: false }, ..Options::default() };
+            let mut engine = Engine::new(&load(program, "meta(V)", false), options).unwrap();
+            assert!(engine.start());
+            let ends = (0..1000).any(|_| matches!(engine.run(reductions), Stop::Idle) && engine.finished());
+            assert!(ends, "breadth first: {breadth_first}, {reductions} at once");
+            assert_eq!(engine.answers(), [("V".to_string(), "stop".to_string())]);
+        }
+    }
 }
 
 #[test]

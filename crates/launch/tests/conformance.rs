@@ -53,7 +53,7 @@ fn refusal(backend: &str, request: &Request, benchmark: &Description) -> Option<
         (_, Group::OneSided) => Some(" needs one-sided communication, which "),
         (_, Group::Overlap) if benchmark.name.ends_with("-persistent") => Some(" needs persistent collectives, which "),
         ("threads", Group::Overlap) => Some(" needs nonblocking collectives, which "),
-        ("tpu-v4", Group::Program) => Some("the machine's file gives no time of float32_"),
+        ("tpu-v4", Group::Program) => Some("the machine's file gives no time of float"),
         ("tpu-v4", _) if benchmark.name.starts_with("stencil") => Some("gives no time of float64_sum_of_products"),
         ("tpu-v4", Group::Files) => Some("; this backend has none"),
         ("threads", Group::Program) if is_phantom => Some("with phantoms computes nothing"),

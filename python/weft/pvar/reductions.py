@@ -104,6 +104,10 @@ def _kind(vp: VPSet, operator: str) -> str:
 
 def _along(vp: VPSet, x: ParallelVariable, operator: str, axis: int, initial: Any) -> ParallelVariable:
     """The last of a scan of the selected, who are all after those that are not count nothing, at every place."""
+    if x.data.dtype == np.float16 and operator in ("add", "multiply"):
+        # A running sum of halves stops growing at 2048.
+        total = _along(vp, x.astype(np.float32), operator, axis, initial)
+        return ParallelVariable(vp, total.data.astype(np.float16))
     data, mask = _widened(x.data, operator), vp.mask
     nothing = operators.neutral(operator, data.dtype, x.word)
     if mask is not None:
@@ -210,19 +214,24 @@ def mean(x: ParallelVariable, axis: Any = None) -> Any:
         If nobody is selected, in all or along a line.
     """
     vp = variable_set(x, "mean")
-    if x.data.dtype.kind == "b":
-        x = x.astype(np.int64)
+    dtype = x.data.dtype
+    if dtype.kind in "biu":
+        x = x.astype(np.float64)
+    elif dtype == np.float16:
+        x = x.astype(np.float32)
     if axis is None:
         number = count(vp)
         if not number:
             raise UsageError("mean: no processor is selected, so there is no mean")
-        return reduce(x, "sum") / number
+        average = reduce(x, "sum") / number
+        return float(np.float16(average)) if dtype == np.float16 else average
     ones = ParallelVariable(vp, np.ones(vp.execution.shape, np.int64))
     number = reduce(ones, "sum", axis=axis)
     if vp.execution.reduce(number.data, "min", None) == 0:
         raise UsageError(f"mean: no processor of a line along axis {axis} is selected, so it has no mean")
     total = reduce(x, "sum", axis=axis)
-    return ParallelVariable(vp, total.data / number.data)
+    average = total.data / number.data
+    return ParallelVariable(vp, average.astype(dtype, copy=False) if dtype.kind in "fc" else average)
 
 
 def variance(x: ParallelVariable, axis: Any = None) -> Any:

@@ -170,7 +170,8 @@ class Box:
                 index = self._index(chosen)
 
                 def negate(box: Array, index: Index = index) -> None:
-                    np.negative(box[index], out=box[index])
+                    # Not in place: with some strides numpy's vectors read what they have written (numpy 2.4, 2.3).
+                    box[index] = -box[index]
 
                 self._fills.append(negate)
 

@@ -45,11 +45,12 @@ impl Engine {
             if self.nodes[tree::ROOT as usize].state == NodeState::Done {
                 return Stop::Idle;
             }
+            if left <= 0 {
+                // A queue that is chosen runs: whoever asks for one reduction at a time would else see every second one.
+                return if self.has_goals() { Stop::Budget } else { Stop::Idle };
+            }
             if !self.choose() {
                 return Stop::Idle;
-            }
-            if left <= 0 {
-                return Stop::Budget;
             }
             let exit = self.slice(left.min(SLICE), &mut left);
             if let Some(code) = self.exit {
