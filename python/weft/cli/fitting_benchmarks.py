@@ -21,7 +21,9 @@ def load(
     from weft import model, samples
 
     if file.suffix.lower() == ".json":
-        return model.read_models(file)
+        models = model.read_models(file)
+        _refuse_others(file, models, benchmark=benchmark, machine=machine, source=source)
+        return models
     table = samples.read(file)
     names = table["benchmark"].unique(maintain_order=True).to_list()
     if benchmark is None:
@@ -34,6 +36,16 @@ def load(
             )
         benchmark = names[0]
     return model.fit_benchmark(table, benchmark, machine, source, most_pieces=most_pieces)
+
+
+def _refuse_others(file: Path, fitted: BenchmarkFit, **wanted: str | None) -> None:
+    """Refuse another benchmark, machine or source than that of the models in a file."""
+    from weft._core import UsageError
+
+    for name, value in wanted.items():
+        known = sorted({str(getattr(one, name)) for one in fitted.models})
+        if value is not None and known != [value]:
+            raise UsageError(f"--{name} {value}: the models of {file} are of {', '.join(known)}")
 
 
 def fit_and_show(

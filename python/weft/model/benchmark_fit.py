@@ -157,7 +157,9 @@ def fit_benchmark(
         except FitError as error:
             refused.append(str(error))
     if not models:
-        raise FitError("; ".join(refused[:1] + ([f"so are {len(refused) - 1} others"] if len(refused) > 1 else [])))
+        others = len(refused) - 1
+        more = [] if not others else ["so is one other" if others == 1 else f"so are {others} others"]
+        raise FitError("; ".join(refused[:1] + more))
     notes = [f"not fitted: {error}" for error in refused]
     return BenchmarkFit(tuple(models), (*notes, *itertools.chain.from_iterable(map(_limits, models))))
 

@@ -171,11 +171,16 @@ def _form(content: dict[str, Any], count: str) -> Form:
         columns, coefficients = tuple(names.index(name) for name in part["terms"]), _numbers(part["coefficients"])
         if len(columns) != len(coefficients):
             raise ValueError(f"{len(columns)} terms and {len(coefficients)} coefficients")
+        if (coefficients < 0.0).any():
+            raise ValueError("a coefficient is negative")
         return columns, coefficients
 
     others = tuple(terms(part) for part in content["alternatives"])
     ends = float(content["first"]), float(content["last"])
-    return Form(*ends, of, *terms(content), _numbers(content["errors"]), others)
+    errors = _numbers(content["errors"])
+    if not len(errors):
+        raise ValueError("a piece has no errors")
+    return Form(*ends, of, *terms(content), errors, others)
 
 
 def _numbers(values: list[float]) -> np.ndarray:

@@ -42,6 +42,39 @@ def test_rows_are_for_other_tools(fit):
 
 
 @pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda piece: piece["coefficients"].__setitem__(0, -1.0), "a coefficient is negative"),
+        (lambda piece: piece["errors"].clear(), "a piece has no errors"),
+    ],
+)
+def test_models_that_no_fit_gives_are_refused(fit, tmp_path, change, message):
+    assert fit("b.csv --benchmark broadcast -o models.json")[0] == 0
+    content = json.loads((tmp_path / "models.json").read_text())
+    change(content["models"][0]["pieces"][0])
+    (tmp_path / "models.json").write_text(json.dumps(content))
+    code, _, err = fit("models.json --ranks 8 --bytes 8")
+    assert code == 2
+    assert message in err
+
+
+@pytest.mark.parametrize(
+    ("other", "message"),
+    [
+        ("--benchmark echo", "--benchmark echo: the models of models.json are of broadcast"),
+        ("--machine ncube", "--machine ncube: the models of models.json are of ipsc860"),
+        ("--source measured", "--source measured: the models of models.json are of simulated"),
+    ],
+)
+def test_models_of_something_else_predict_nothing(fit, other, message):
+    assert fit("b.csv --benchmark broadcast -o models.json")[0] == 0
+    code, _, err = fit(f"models.json {other} --ranks 8 --bytes 8")
+    assert code == 2
+    assert message in err
+    assert fit("models.json --benchmark broadcast --machine ipsc860 --source simulated --ranks 8 --bytes 8")[0] == 0
+
+
+@pytest.mark.parametrize(
     ("line", "code", "message"),
     [
         ("b.csv --benchmark alltoall", 1, "there are no samples of 'alltoall'; there are of broadcast"),

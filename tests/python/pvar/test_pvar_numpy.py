@@ -318,3 +318,16 @@ def test_complex_variables():
     complex_cases()
     with pytest.raises(UsageError, match="complex numbers cost is not known"):
         weft.pvar.VPSet(4, machine="cm2-8k").full(1j)
+
+
+def test_means_are_taken_in_a_type_that_holds_the_sum(native):
+    halves = weft.pvar.VPSet((4000,)).array(np.ones(4000, np.float16))
+    for name, wanted in (("sum", 4000.0), ("mean", 1.0), ("var", 0.0)):
+        line = weft.pvar.reduce(halves, name, axis=0)
+        assert (line.data == wanted).all(), name
+        assert line.data.dtype == np.float16, name
+    vp = weft.pvar.VPSet((4,))
+    for x in (np.full(4, 60000, np.float16), np.full(4, 2**62), np.full(4, 2**63, np.uint64), np.full(4, True)):
+        assert vp.array(x).mean() == x.mean(), x.dtype
+        assert (vp.array(x).mean(axis=0).data == x.mean()).all(), x.dtype
+    assert vp.array(np.ones(4, np.float32)).mean(axis=0).data.dtype == np.float32

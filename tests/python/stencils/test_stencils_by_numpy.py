@@ -108,3 +108,15 @@ def test_an_update_of_integers(native):
 def test_what_integers_cannot_be(native, make, message):
     with pytest.raises(weft.UsageError, match=message):
         make(np.arange(4, dtype="i4"))
+
+
+@pytest.mark.parametrize("dtype", ["i4", "i8", "f4", "f8"])
+@pytest.mark.parametrize("ghosts", range(1, 9))
+def test_antiperiodic_ghosts_of_any_pitch(native, dtype, ghosts):
+    """numpy's negation in place is wrong at some distances of elements, which follow from how many ghosts there are."""
+    x = np.arange(1, 41, dtype=dtype).reshape(5, 8)
+    for offset in range(-ghosts, ghosts + 1):
+        moved = weft.arrays.stencil({(0, -ghosts): 0, (0, offset): 1}, boundary=("circular", "antiperiodic"))(x)
+        columns = np.arange(8) + offset
+        wanted = x[:, columns % 8] * np.where(columns // 8 % 2, -1, 1).astype(dtype)
+        assert np.array_equal(moved, wanted), offset
