@@ -106,8 +106,8 @@ def _along(vp: VPSet, x: ParallelVariable, operator: str, axis: int, initial: An
     """The last of a scan of the selected, who are all after those that are not count nothing, at every place."""
     if x.data.dtype == np.float16 and operator in ("add", "multiply"):
         # A running sum of halves stops growing at 2048.
-        total = _along(vp, x.astype(np.float32), operator, axis, initial)
-        return ParallelVariable(vp, total.data.astype(np.float16))
+        single = _along(vp, x.astype(np.float32), operator, axis, initial)
+        return ParallelVariable(vp, single.data.astype(np.float16))
     data, mask = _widened(x.data, operator), vp.mask
     nothing = operators.neutral(operator, data.dtype, x.word)
     if mask is not None:
