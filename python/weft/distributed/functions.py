@@ -36,7 +36,15 @@ def _reduction(name: str) -> Function:
 
 def _elements(function: Function) -> Function:
     """A function whose first argument is the array, and whose others are the same for all elements."""
-    return lambda a, *others, **options: of_elements(lambda x: function(x, *others, **options), [a], (), {})
+
+    def compute(a: Any, *others: Any, **options: Any) -> Any:
+        if not is_distributed(a) or any(map(is_distributed, (*others, *options.values()))):
+            raise UsageError(
+                f"numpy.{function.__name__} takes one distributed array, the first argument: gather() the others"
+            )
+        return of_elements(lambda x: function(x, *others, **options), [a], (), {})
+
+    return compute
 
 
 def _together(function: Function) -> Function:
@@ -44,9 +52,14 @@ def _together(function: Function) -> Function:
     return lambda *arrays, **options: of_elements(function, arrays, (), options)
 
 
+def sizes_of(array: Any) -> Any:
+    """Absolute values as floating point numbers: integers would overflow in them, and in their squares."""
+    return abs(array if array.dtype.kind in "fc" else array.astype(np.float64))
+
+
 def _norm(array: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> Any:
     if axis is not None and np.ndim(axis) == 0 and ord in (None, 1, 2, math.inf):
-        sizes = np.abs(array)
+        sizes = sizes_of(array)
         if ord == math.inf:
             return sizes.max(axis, keepdims=keepdims)
         return sizes.sum(axis, keepdims=keepdims) if ord == 1 else np.sqrt((sizes * sizes).sum(axis, keepdims=keepdims))
@@ -58,13 +71,35 @@ def _norm(array: Any, ord: Any = None, axis: Any = None, keepdims: bool = False)
     return float(array.norm(2 if ord is None else ord))
 
 
-def _like_with(value: Any) -> Function:
-    def make(array: Any, *values: Any, dtype: DTypeLike | None = None) -> DistributedArray:
-        result = like(array, np.dtype(array.dtype if dtype is None else dtype))
-        result.local[...] = values[0] if values else value
-        return result
+def _like(name: str, array: Any, value: Any, dtype: DTypeLike | None, more: dict[str, Any]) -> DistributedArray:
+    """An array of the same geometry with one value, or with those of an array that broadcasts."""
+    from weft.distributed.operations import own_part
+
+    _refuse_layout(name, more)
+    if not is_distributed(array):
+        raise UsageError(f"numpy.{name} takes the geometry of its first argument, which is no distributed array")
+    result = like(array, np.dtype(array.dtype if dtype is None else dtype))
+    result.local[...] = own_part(value, array, "the value")
+    return result
+
+
+def _refuse_layout(name: str, more: dict[str, Any]) -> None:
+    """Refuse what numpy's functions take for the memory of their result, but for its defaults."""
+    known = {"order": ("K", "C", "A"), "subok": (True, False), "shape": (None,), "device": (None, "cpu")}
+    for argument, value in more.items():
+        if argument not in known or value not in known[argument]:
+            raise UsageError(f"numpy.{name} of a distributed array has its shape and order: leave {argument} away")
+
+
+def _constant_like(name: str, value: Any) -> Function:
+    def make(a: Any, dtype: DTypeLike | None = None, order: str = "K", **more: Any) -> DistributedArray:
+        return _like(name, a, value, dtype, {"order": order, **more})
 
     return make
+
+
+def _full_like(a: Any, fill_value: Any, dtype: DTypeLike | None = None, order: str = "K", **more: Any) -> Any:
+    return _like("full_like", a, fill_value, dtype, {"order": order, **more})
 
 
 def _where(condition: Any, x: Any = None, y: Any = None) -> Any:
@@ -75,6 +110,15 @@ def _where(condition: Any, x: Any = None, y: Any = None) -> Any:
 
 def _nonzero(a: Any) -> tuple[NDArray[np.intp], ...]:
     return indices_of(a, a.local != 0)
+
+
+def _clip(
+    a: Any, a_min: Any = None, a_max: Any = None, out: Any = None, *, min: Any = None, max: Any = None, **options: Any
+) -> Any:
+    if (a_min is not None and min is not None) or (a_max is not None and max is not None):
+        raise UsageError("numpy.clip takes a_min and a_max, or min and max, not both")
+    limits = [a_min if min is None else min, a_max if max is None else max]
+    return of_elements(functools.partial(np.clip, **options), [a, *limits], () if out is None else (out,), {})
 
 
 def _select(conditions: Sequence[Any], choices: Sequence[Any], default: Any = 0) -> Any:
@@ -150,10 +194,25 @@ def _in_lines(function: Function, default: int = -1, before: int = 0) -> Functio
     return along
 
 
+def _sorting(function: Function) -> Function:
+    def along(a: Any, axis: Any = -1, kind: Any = None, order: None = None, *, stable: bool | None = None) -> Any:
+        if axis is None and a.ndim > 1:
+            raise UsageError(f"numpy.{function.__name__} of a distributed array is along one axis: give axis=")
+        more: dict[str, Any] = {"kind": kind, "order": order, "stable": stable}
+        chosen = {name: value for name, value in more.items() if value is not None}
+        return along_lines(a, axis or 0, lambda lines, own: function(lines, axis=own, **chosen))
+
+    return along
+
+
 def _of_lines(function: Function) -> Function:
     """A statistic along one axis, which is left out of the result; of all elements on every rank."""
 
     def along(a: Any, *others: Any, axis: Any = None, keepdims: bool = False, **options: Any) -> Any:
+        if axis is not None and (np.ndim(axis) > 0 or any(np.ndim(one) > 0 for one in (*others, *options.values()))):
+            raise UsageError(
+                f"numpy.{function.__name__} of a distributed array is along one axis, with one number for all lines"
+            )
         if axis is None:
             return function(a.gather(None), *others, keepdims=keepdims, **options)
         return along_lines(
@@ -184,7 +243,9 @@ def _fourier(function: Function) -> Function:
 
 def _gradient(a: Any, *spacing: Any, axis: Any = None, edge_order: int = 1) -> Any:
     differences: Function = np.gradient
-    axes = axes_of(axis, a.ndim)
+    # Slopes and spacings come in the order of the axes as they are given.
+    axes = [axes_of(one, a.ndim)[0] for one in (axis if isinstance(axis, (tuple, list)) else axes_of(axis, a.ndim))]
+    axes_of(axes, a.ndim)
     steps = list(spacing) * (len(axes) if len(spacing) == 1 else 1) or [1.0] * len(axes)
     if len(steps) != len(axes):
         raise UsageError(f"numpy.gradient along {len(axes)} axes takes one spacing, or one for each")
@@ -198,8 +259,8 @@ def _gradient(a: Any, *spacing: Any, axis: Any = None, edge_order: int = 1) -> A
 def _concatenate(arrays: Sequence[Any], axis: int = 0, out: None = None, dtype: Any = None) -> Any:
     from weft.distributed.geometry import Geometry
 
-    if out is not None or not all(is_distributed(one) for one in arrays):
-        raise UsageError("numpy.concatenate joins distributed arrays into a new one, without out")
+    if out is not None or axis is None or not all(is_distributed(one) for one in arrays):
+        raise UsageError("numpy.concatenate joins distributed arrays along one axis into a new one, without out")
     first = arrays[0]
     (along,) = axes_of(axis, first.ndim)
     rest = [one.shape[:along] + one.shape[along + 1 :] for one in arrays]
@@ -244,6 +305,8 @@ def _histogram(
     from weft.distributed.reducing import combined_partials
 
     limits = range
+    if a.dtype == np.bool_:
+        a = a.astype(np.uint8)
     if np.ndim(bins) == 0 and limits is None:
         limits = (a.min(), a.max())
     if isinstance(bins, str):
@@ -262,9 +325,48 @@ def _summed(a: Any, count: Any, combined: Function) -> Any:
     return 0 if total is None else total
 
 
+def _along_axis(a: Any, axis: Any, weights: Any) -> Any:
+    """Weights of one axis as an array that broadcasts to the whole."""
+    if is_distributed(weights) or np.ndim(weights) != 1 or axis is None or np.ndim(axis) > 0:
+        raise UsageError(
+            "weights of another shape than the distributed array's are a flat array that every rank has, along the "
+            "one axis of axis="
+        )
+    (own,) = axes_of(axis, a.ndim)
+    if len(weights) != a.shape[own]:
+        raise UsageError(f"there are {len(weights)} weights for axis {own} of {a.shape[own]} elements")
+    return np.asarray(weights).reshape([-1 if one == own else 1 for one in range(a.ndim)])
+
+
+def _take(a: Any, indices: Any, axis: Any = None, out: None = None, mode: str = "raise") -> Any:
+    if out is not None or mode != "raise" or is_distributed(indices) or np.ndim(indices) > 1:
+        raise UsageError(
+            "numpy.take of a distributed array takes a number or a flat list of indices, without out= and mode="
+        )
+    if axis is None and a.ndim > 1:
+        raise UsageError("numpy.take of a distributed array is along one axis: give axis=")
+    (own,) = axes_of(0 if axis is None else axis, a.ndim)
+    if np.ndim(indices) == 0:
+        return a[indices] if a.ndim == 1 else _taken(a, [indices], own, False)
+    return _taken(a, indices, own, True)
+
+
+def _taken(a: Any, indices: Any, axis: int, keepdims: bool) -> Any:
+    extent = a.shape[axis]
+    index = np.asarray(indices, np.intp if np.size(indices) == 0 else None)
+    if index.dtype.kind not in "iu":
+        raise UsageError(f"numpy.take takes whole numbers, not {index.dtype}")
+    wrong = index[(index < -extent) | (index >= extent)]
+    if len(wrong):
+        raise UsageError(f"index {wrong[0]} is out of bounds for axis {axis} of {extent} elements")
+    return along_lines(a, axis, lambda lines, own: np.take(lines, index, own), keepdims)
+
+
 def _average(a: Any, axis: Any = None, weights: Any = None, keepdims: bool = False) -> Any:
     if weights is None:
         return a.mean(axis, keepdims=keepdims)
+    if np.shape(weights) != np.shape(a):
+        weights = _along_axis(a, axis, weights)
     shares = of_elements(lambda x, w: np.broadcast_to(w, x.shape) * 1.0, [a, weights], (), {})
     return (a * shares).sum(axis, keepdims=keepdims) / shares.sum(axis, keepdims=keepdims)
 
@@ -274,14 +376,29 @@ def _without_nans(ufunc: Any, filling: Any) -> Function:
 
     def reduce(a: Any, axis: Any = None, dtype: Any = None, keepdims: Any = False) -> Any:
         numbers = of_elements(lambda x: np.where(np.isnan(x), x.dtype.type(filling), x), [a], (), {})
-        return reduced(numbers, ufunc, axis, dtype, keepdims=bool(keepdims))
+        return reduced(numbers, ufunc, axis, dtype, keepdims=_is_kept(keepdims))
 
     return reduce
 
 
+def _extreme_number(ufunc: Any) -> Function:
+    """The greatest or least one of those that are numbers, and NaN where there are none."""
+    return lambda a, axis=None, keepdims=False: reduced(a, ufunc, axis, None, keepdims=_is_kept(keepdims))
+
+
+def _is_kept(keepdims: Any) -> bool:
+    return keepdims is not np._NoValue and bool(keepdims)
+
+
 def _nanmean(a: Any, axis: Any = None, keepdims: Any = False) -> Any:
-    total = _without_nans(np.add, 0)(a, axis, keepdims=keepdims)
-    return total / _count_nonzero(~np.isnan(a), axis, keepdims=keepdims)
+    if a.dtype.kind not in "fc":
+        return a.mean(axis, keepdims=_is_kept(keepdims))
+    between = np.dtype(np.float32 if a.dtype == np.float16 else a.dtype)
+    total = _without_nans(np.add, 0)(a, axis, between, keepdims=keepdims)
+    count = _count_nonzero(~np.isnan(a), axis, keepdims=keepdims)
+    # The quotient of an array of single precision and one of counts is of double precision.
+    result = total / count
+    return result.astype(a.dtype)
 
 
 def _count_nonzero(a: Any, axis: Any = None, *, keepdims: Any = False) -> Any:
@@ -330,9 +447,7 @@ FUNCTIONS: dict[Any, Function] = {
     np.isclose: _together(np.isclose),
     np.allclose: _are_close,
     np.array_equal: _are_equal,
-    np.clip: lambda a, a_min=None, a_max=None, out=None, **options: of_elements(
-        functools.partial(np.clip, **options), [a, a_min, a_max], () if out is None else (out,), {}
-    ),
+    np.clip: _clip,
     **{
         getattr(np, name): _elements(getattr(np, name))
         for name in ("real", "imag", "angle", "round", "around", "fix", "nan_to_num", "isreal", "iscomplex", "sinc")
@@ -343,10 +458,10 @@ FUNCTIONS: dict[Any, Function] = {
         lambda own, *held: np.piecewise(own, list(held), functions, *others, **options), [x, *conditions], (), {}
     ),
     np.copy: lambda a: a.copy(),
-    np.zeros_like: _like_with(0),
-    np.ones_like: _like_with(1),
-    np.empty_like: _like_with(0),
-    np.full_like: _like_with(None),
+    np.zeros_like: _constant_like("zeros_like", 0),
+    np.ones_like: _constant_like("ones_like", 1),
+    np.empty_like: _constant_like("empty_like", 0),
+    np.full_like: _full_like,
     np.shape: lambda a: a.shape,
     np.ndim: lambda a: a.ndim,
     np.size: lambda a, axis=None: math.prod(a.shape) if axis is None else a.shape[axis],
@@ -358,10 +473,10 @@ FUNCTIONS: dict[Any, Function] = {
     np.cumsum: _running(np.cumsum),
     np.cumprod: _running(np.cumprod),
     np.nancumsum: _running(np.nancumsum),
-    np.sort: _in_lines(np.sort),
-    np.argsort: _in_lines(np.argsort),
+    np.sort: _sorting(np.sort),
+    np.argsort: _sorting(np.argsort),
     np.diff: _in_lines(np.diff, before=1),
-    np.take: _in_lines(np.take, before=1),
+    np.take: _take,
     np.gradient: _gradient,
     np.median: _of_lines(np.median),
     np.percentile: _of_lines(np.percentile),
@@ -382,8 +497,8 @@ FUNCTIONS: dict[Any, Function] = {
     np.average: _average,
     np.nansum: _without_nans(np.add, 0),
     np.nanprod: _without_nans(np.multiply, 1),
-    np.nanmax: _without_nans(np.maximum, -math.inf),
-    np.nanmin: _without_nans(np.minimum, math.inf),
+    np.nanmax: _extreme_number(np.fmax),
+    np.nanmin: _extreme_number(np.fmin),
     np.nanmean: _nanmean,
     np.count_nonzero: _count_nonzero,
     np.ptp: _ptp,

@@ -205,13 +205,21 @@ class Geometry:
         """An array that every rank has as a whole, each keeping its block. No rank sends anything.
 
         Of what is read by slices, as an open dataset of h5py or an array of zarr, each rank reads its block only.
+        One that is distributed already is divided in this way, which is collective.
 
         Raises
         ------
         UsageError
             If the array's shape is not the geometry's, and for a masked array.
         """
+        from weft.distributed.array import DistributedArray
+
         refuse_masked("the array", array)
+        if isinstance(array, DistributedArray):
+            divided = array.redistribute(self)
+            result = self.zeros(array.dtype if dtype is None else dtype, halo)
+            result.local[...] = divided.local
+            return result
         is_sliced = all(hasattr(array, name) for name in ("shape", "dtype", "__getitem__"))
         whole: Any = array if is_sliced else np.asarray(array)
         self.check_shape(whole, "the array")
@@ -288,7 +296,11 @@ class Geometry:
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Geometry):
             return NotImplemented
-        return (self.shape, self.grid, self.order) == (other.shape, other.grid, other.order)
+        if (self.shape, self.grid, self.order) != (other.shape, other.grid, other.order):
+            return False
+        if not (self._has_own_communicator or other._has_own_communicator):
+            return True
+        return self.communicator.are(other.communicator)
 
     def __hash__(self) -> int:
         return hash((self.shape, self.grid, self.order))

@@ -21,13 +21,17 @@ Boxes = Callable[[int], Slices]
 """A box of the whole array for each rank."""
 
 
-def exchanged(array: DistributedArray, parts: Sequence[bytes], what: str) -> list[bytes]:
-    """What every rank has for this one. Collective."""
+def exchanged(array: DistributedArray, parts: Sequence[bytes], what: str, key: str = "") -> list[bytes]:
+    """What every rank has for this one. Collective.
+
+    Ranks compare the calls that they are in, `what` and `key`, and are refused together where these differ.
+    """
     ranks = array.geometry.communicator
     if ranks.size == 1:
         return list(parts)
-    digest = calls.digest(what + " of {} over {}", array.geometry.shape, array.geometry.grid)
-    return list(ranks.native.exchange(parts, digest))
+    call = calls.current()
+    words = f"{what} of {array.geometry.shape} over {array.geometry.grid}{' in ' if call else ''}{call}"
+    return list(ranks.native.exchange(parts, calls.remembered(f"{words} {array.dtype.str} {key}", words)))
 
 
 def to_all(array: DistributedArray, part: NDArray[Any], what: str) -> list[NDArray[Any]]:
@@ -69,13 +73,17 @@ def moved(
         Combines elements of several ranks, in the order of ranks.
     """
     own, count = array.geometry.rank, array.geometry.ranks
-    mine, parts = had(own), []
+    mine, parts, boxes = had(own), [], []
     for rank in range(count):
-        both = common(mine, wanted(rank))
+        target = wanted(rank)
+        boxes.append((had(rank), target))
+        both = common(mine, target)
         parts.append(
             b"" if block is None or both is None else np.ascontiguousarray(block[within(both, mine)]).tobytes()
         )
-    return _joined(exchanged(array, parts, "redistribution"), had, wanted(own), np.dtype(dtype), ufunc)
+    what = "redistribution" if ufunc is None else f"reduction {ufunc.__name__}"
+    arrived = exchanged(array, parts, what, f"{np.dtype(dtype).str} {boxes}")
+    return _joined(arrived, had, wanted(own), np.dtype(dtype), ufunc)
 
 
 def _joined(arrived: Sequence[bytes], had: Boxes, own: Slices, dtype: np.dtype[Any], ufunc: Any) -> NDArray[Any]:
@@ -113,7 +121,7 @@ def whole_lines(shape: Sequence[int], axis: int, ranks: int) -> Boxes:
 
 def same_ranks(source: Geometry, other: Geometry) -> Ranks:
     """The ranks of two geometries. Raises UsageError where they are not the same."""
-    if other.communicator is not source.communicator:
+    if not other.communicator.are(source.communicator):
         raise UsageError("the geometries are over different ranks")
     return source.communicator
 

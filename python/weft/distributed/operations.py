@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from weft._core import UsageError
-from weft.distributed import moving, reducing
+from weft.distributed import calls, moving, reducing
 from weft.distributed.parts import part_of, put_part
 from weft.distributed.reducing import Axes, axes_of, combined_partials, reduced
 
@@ -36,6 +36,13 @@ class ArrayOperations(np.lib.mixins.NDArrayOperatorsMixin):
 
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, out: Any = None, **options: Any) -> Any:
         """A function of elements: of distributed arrays, numbers, and arrays that every rank has."""
+        words = ufunc.__name__ if method == "__call__" else calls.worded(f"{ufunc.__name__}.{method}", inputs, options)
+        with calls.during(words):
+            return self._by_ufunc(ufunc, method, inputs, out, options)
+
+    def _by_ufunc(
+        self, ufunc: np.ufunc, method: str, inputs: tuple[Any, ...], out: Any, options: dict[str, Any]
+    ) -> Any:
         if method == "reduce":
             known = {"axis", "dtype", "keepdims", "where", "initial"}
             if out not in (None, (None,)) or set(options) - known:
@@ -61,19 +68,22 @@ class ArrayOperations(np.lib.mixins.NDArrayOperatorsMixin):
 
         known = FUNCTIONS.get(function)
         if known is not None:
-            return known(*arguments, **options)
+            with calls.during(calls.worded(function.__name__, arguments, options)):
+                return known(*arguments, **options)
         if self.geometry.ranks > 1:
             name = f"{function.__module__}.{function.__name__}"
             raise UsageError(f"{name} is not for arrays on several ranks; use .local for this rank's part, or gather()")
         return function(*_as_numpy(arguments), **_as_numpy(options))
 
+    @calls.named
     def __getitem__(self, key: Any) -> Any:
         """A part as a numpy array on every rank: by integers, slices, `...`, one list, or a mask. Collective."""
         return part_of(self._self(), key)
 
     def __setitem__(self, key: Any, value: Any) -> None:
         """Writes a part from a number, or an array that every rank has. Collective where the key is a mask."""
-        put_part(self._self(), key, value)
+        with calls.during(calls.worded("assignment", [key], {})):
+            put_part(self._self(), key, value)
 
     def __len__(self) -> int:
         return self.geometry.shape[0]
@@ -91,6 +101,7 @@ class ArrayOperations(np.lib.mixins.NDArrayOperatorsMixin):
     def __int__(self) -> int:
         return int(self.item())
 
+    @calls.named
     def item(self) -> Any:
         """The element of an array of one, as Python's number. Collective.
 
@@ -105,6 +116,7 @@ class ArrayOperations(np.lib.mixins.NDArrayOperatorsMixin):
             )
         return self[(0,) * self._self().ndim].item()
 
+    @calls.named
     def tolist(self) -> Any:
         """All elements in Python's lists, on every rank. Collective."""
         whole = self._self().gather(None)
@@ -136,6 +148,7 @@ class ArrayOperations(np.lib.mixins.NDArrayOperatorsMixin):
         """The axes in the opposite order. Collective."""
         return self.transpose()
 
+    @calls.named
     def transpose(self, *axes: Any) -> DistributedArray:
         """The axes in another order, the opposite one by default, divided over the ranks alike. Collective."""
         words = axes[0] if len(axes) == 1 and (axes[0] is None or isinstance(axes[0], (tuple, list))) else axes
@@ -157,6 +170,7 @@ class ArrayOperations(np.lib.mixins.NDArrayOperatorsMixin):
         """Gives every element one value."""
         self.local[...] = value
 
+    @calls.named
     def sum(self, axis: Axes = None, dtype: DTypeLike | None = None, out: None = None, **options: Any) -> Any:
         """The sum: a number, or with axes a distributed array of the others. Collective.
 
@@ -164,26 +178,32 @@ class ArrayOperations(np.lib.mixins.NDArrayOperatorsMixin):
         """
         return reduced(self._self(), np.add, axis, dtype, out, **options)
 
+    @calls.named
     def prod(self, axis: Axes = None, dtype: DTypeLike | None = None, out: None = None, **options: Any) -> Any:
         """The product. Collective."""
         return reduced(self._self(), np.multiply, axis, dtype, out, **options)
 
+    @calls.named
     def max(self, axis: Axes = None, out: None = None, **options: Any) -> Any:
         """The greatest element. Collective."""
         return reduced(self._self(), np.maximum, axis, None, out, **options)
 
+    @calls.named
     def min(self, axis: Axes = None, out: None = None, **options: Any) -> Any:
         """The least element. Collective."""
         return reduced(self._self(), np.minimum, axis, None, out, **options)
 
+    @calls.named
     def any(self, axis: Axes = None, out: None = None, **options: Any) -> Any:
         """Whether any element is true. Collective."""
         return reduced(self._self(), np.logical_or, axis, None, out, **options)
 
+    @calls.named
     def all(self, axis: Axes = None, out: None = None, **options: Any) -> Any:
         """Whether all elements are true. Collective."""
         return reduced(self._self(), np.logical_and, axis, None, out, **options)
 
+    @calls.named
     def mean(
         self, axis: Axes = None, dtype: DTypeLike | None = None, out: None = None, *, keepdims: bool = False
     ) -> Any:
@@ -196,6 +216,7 @@ class ArrayOperations(np.lib.mixins.NDArrayOperatorsMixin):
         total = self.sum(axis, adding, out, keepdims=keepdims) / count
         return total.astype(np.float16) if adding is np.float32 else total
 
+    @calls.named
     def var(
         self,
         axis: Axes = None,
@@ -209,6 +230,7 @@ class ArrayOperations(np.lib.mixins.NDArrayOperatorsMixin):
         _refuse_out(out)
         return reducing.variance(self._self(), axis, dtype, ddof, bool(keepdims))
 
+    @calls.named
     def std(
         self,
         axis: Axes = None,
@@ -221,16 +243,19 @@ class ArrayOperations(np.lib.mixins.NDArrayOperatorsMixin):
         """The standard deviation. Collective."""
         return np.sqrt(self.var(axis, dtype, out, ddof, keepdims=keepdims))
 
+    @calls.named
     def argmax(self, axis: int | None = None, out: None = None, *, keepdims: bool = False) -> Any:
         """Where the greatest element is, the first of several, counted flat or along an axis. Collective."""
         _refuse_out(out)
         return reducing.extreme_index(self._self(), np.argmax, axis, bool(keepdims))
 
+    @calls.named
     def argmin(self, axis: int | None = None, out: None = None, *, keepdims: bool = False) -> Any:
         """Where the least element is, the first of several, counted flat or along an axis. Collective."""
         _refuse_out(out)
         return reducing.extreme_index(self._self(), np.argmin, axis, bool(keepdims))
 
+    @calls.named
     def cumsum(self, axis: int | None = None, dtype: DTypeLike | None = None, out: None = None) -> DistributedArray:
         """The running sum along an axis. Collective."""
         _refuse_out(out)
@@ -238,6 +263,7 @@ class ArrayOperations(np.lib.mixins.NDArrayOperatorsMixin):
 
         return _only_one(running(np.cumsum, self._self(), axis, dtype))
 
+    @calls.named
     def cumprod(self, axis: int | None = None, dtype: DTypeLike | None = None, out: None = None) -> DistributedArray:
         """The running product along an axis. Collective."""
         _refuse_out(out)
@@ -245,6 +271,7 @@ class ArrayOperations(np.lib.mixins.NDArrayOperatorsMixin):
 
         return _only_one(running(np.cumprod, self._self(), axis, dtype))
 
+    @calls.named
     def norm(self, ord: float = 2) -> float:
         """The norm of all elements as one vector: `ord` is 1, 2 or infinity. Collective.
 
@@ -253,7 +280,9 @@ class ArrayOperations(np.lib.mixins.NDArrayOperatorsMixin):
         UsageError
             For another one.
         """
-        sizes: Any = np.abs(self._self())
+        from weft.distributed.functions import sizes_of
+
+        sizes: Any = sizes_of(self._self())
         if ord == 2:
             squares = np.asarray(sizes.local, np.result_type(sizes.dtype, np.float32)).ravel()
             return math.sqrt(combined_partials(self._self(), np.dot(squares, squares), np.add))
@@ -263,10 +292,12 @@ class ArrayOperations(np.lib.mixins.NDArrayOperatorsMixin):
             return float(sizes.max())
         raise UsageError(f"the norm of order {ord!r} is not known; there are 1, 2 and infinity")
 
+    @calls.named
     def dot(self, other: Any) -> Any:
         """The sum of products with another array of this geometry, `self` not conjugated. Collective."""
         return _product(self._self(), other, np.dot)
 
+    @calls.named
     def vdot(self, other: Any) -> Any:
         """The sum of products with another array of this geometry, `self` conjugated. Collective."""
         return _product(self._self(), other, np.vdot)
@@ -277,6 +308,7 @@ class ArrayOperations(np.lib.mixins.NDArrayOperatorsMixin):
         result.local[...] = self.local.astype(dtype)
         return result
 
+    @calls.named
     def redistribute(self, geometry: Geometry) -> DistributedArray:
         """The same array divided in another way, over the same ranks. Collective.
 

@@ -24,9 +24,14 @@ def is_mask(key: Any) -> bool:
     return getattr(key, "dtype", None) == np.bool_ and getattr(key, "ndim", 0) > 0
 
 
-def _selection(array: DistributedArray, key: Any) -> tuple[list[NDArray[np.intp]], list[int]]:
-    """The indices that a key selects along each axis, and the axes that an integer takes away. Raises UsageError."""
+def _selection(array: DistributedArray, key: Any) -> tuple[list[NDArray[np.intp]], list[int], int]:
+    """The indices that a key selects along each axis, and the axes that an integer takes away.
+
+    The last is the axis of the part, without those, that comes first in the result, 0 for the order that they have.
+    Raises UsageError.
+    """
     words = list(key) if isinstance(key, tuple) else [key]
+    is_apart = _is_apart(words)
     if sum(word is Ellipsis for word in words) > 1:
         raise UsageError("an index has one ellipsis at most")
     if any(word is Ellipsis for word in words):
@@ -37,7 +42,7 @@ def _selection(array: DistributedArray, key: Any) -> tuple[list[NDArray[np.intp]
         raise UsageError(f"an index of {len(words)} axes into an array of {array.ndim}")
     if sum(isinstance(word, (list, np.ndarray)) and np.ndim(word) > 0 for word in words) > 1:
         raise UsageError("one axis at a time is indexed by a list: gather() the array, or use .local")
-    indices, away = [], []
+    indices, away, leading = [], [], 0
     for axis, (word, extent) in enumerate(zip(words, array.geometry.shape, strict=True)):
         if isinstance(word, slice):
             indices.append(np.arange(*word.indices(extent)))
@@ -46,7 +51,15 @@ def _selection(array: DistributedArray, key: Any) -> tuple[list[NDArray[np.intp]
             away.append(axis)
         else:
             indices.append(_listed(word, axis, extent))
-    return indices, away
+            leading = (axis - len(away)) * is_apart
+    return indices, away, leading
+
+
+def _is_apart(words: Sequence[Any]) -> bool:
+    """Whether slices are between integers and a list: numpy puts the axis of the list first then."""
+    basic = [isinstance(word, slice) or word is Ellipsis for word in words]
+    chosen = [number for number, one in enumerate(basic) if not one]
+    return bool(chosen) and any(basic[chosen[0] : chosen[-1]])
 
 
 def _within_extent(index: NDArray[Any], axis: int, extent: int) -> NDArray[np.intp]:
@@ -95,7 +108,7 @@ def part_of(array: DistributedArray, key: Any) -> Any:
     if is_mask(key) and key.ndim == array.ndim:
         return _masked(array, key)
     geometry = array.geometry
-    indices, away = _selection(array, key)
+    indices, away, leading = _selection(array, key)
     mine = geometry.local_slices()
     local = array.local[_own_index(indices, _of_block(indices, mine), mine)]
     whole = np.empty([len(own) for own in indices], array.dtype)
@@ -104,6 +117,7 @@ def part_of(array: DistributedArray, key: Any) -> Any:
         there = _of_block(indices, geometry.local_slices(rank))
         whole[_index(there)] = np.frombuffer(content, array.dtype).reshape([len(one) for one in there])
     result = whole.reshape([n for axis, n in enumerate(whole.shape) if axis not in away])
+    result = np.moveaxis(result, leading, 0) if leading else result
     return result[()] if not result.ndim else result
 
 
@@ -114,7 +128,7 @@ def put_part(array: DistributedArray, key: Any, value: Any) -> None:
     if is_mask(key) and key.ndim == array.ndim:
         _put_masked(array, key, value)
         return
-    indices, away = _selection(array, key)
+    indices, away, leading = _selection(array, key)
     mine = array.geometry.local_slices()
     chosen = _of_block(indices, mine)
     if _is_distributed(value):
@@ -123,12 +137,14 @@ def put_part(array: DistributedArray, key: Any, value: Any) -> None:
             raise UsageError("a part is written from a number or an array that every rank has, not a distributed one")
         array.local[...] = own_part(value, array, "the value")
         return
-    shape = tuple(len(own) for axis, own in enumerate(indices) if axis not in away)
+    extents = [len(own) for axis, own in enumerate(indices) if axis not in away]
+    shape = tuple([extents.pop(leading), *extents] if leading else extents)
     values = np.asarray(value)
     try:
         values = np.broadcast_to(values, shape)
     except ValueError:
         raise UsageError(f"a value of shape {values.shape} does not broadcast to the part's, {shape}") from None
+    values = np.moveaxis(values, 0, leading) if leading else values
     array.local[_own_index(indices, chosen, mine)] = values.reshape([len(own) for own in indices])[_index(chosen)]
 
 

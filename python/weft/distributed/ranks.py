@@ -23,8 +23,9 @@ _Value = TypeVar("_Value")
 class Ranks:
     """Ranks of this run, of which this process is one."""
 
-    def __init__(self, native: _core.Ranks) -> None:
+    def __init__(self, native: _core.Ranks, comm: Any = None) -> None:
         self.native = native
+        self._comm = comm
         self.rank = native.rank
         self.size = native.size
         self._exchanges = 0
@@ -54,6 +55,19 @@ class Ranks:
             raise
         self.native.agree(None, call, calls.asked(call, description), what)
         return value
+
+    def are(self, other: Ranks) -> bool:
+        """Whether the other ones are the same processes in the same order."""
+        if self is other or self.size == other.size == 1:
+            return True
+        mpi4py = sys.modules.get("mpi4py.MPI")
+        if mpi4py is None or self.size != other.size:
+            return False
+        one, two = (mpi4py.COMM_WORLD if ranks._comm is None else ranks._comm for ranks in (self, other))
+        if mpi4py.COMM_NULL in (one, two):
+            # A communicator that was freed since cannot be compared.
+            return False
+        return mpi4py.Comm.Compare(one, two) in (mpi4py.IDENT, mpi4py.CONGRUENT)
 
     def number(self) -> int:
         """A number for the next exchange, the same on all ranks."""
@@ -101,7 +115,7 @@ def of_communicator(comm: Any) -> Ranks:
     if comm == mpi4py.COMM_NULL:
         raise UsageError("comm is MPI.COMM_NULL: this rank is not in it")
     same_library()
-    ranks = Ranks(_core.Ranks.of_handle(mpi4py._handleof(comm), mpiexec.library(), calls.described))
+    ranks = Ranks(_core.Ranks.of_handle(mpi4py._handleof(comm), mpiexec.library(), calls.described), comm)
     if environment.launcher() is not None:
         _watch_leaving(mpi4py.COMM_WORLD.Get_rank(), False)
     return ranks

@@ -19,6 +19,13 @@ Axes = int | Sequence[int] | None
 _IDEMPOTENT = (np.maximum, np.minimum, np.fmax, np.fmin, np.logical_or, np.logical_and, np.bitwise_or, np.bitwise_and)
 """Functions for which it makes no difference how often an initial value is combined."""
 
+_ASSOCIATIVE = (
+    *(np.add, np.multiply, np.maximum, np.minimum, np.fmax, np.fmin),
+    *(np.logical_or, np.logical_and, np.logical_xor, np.bitwise_or, np.bitwise_and, np.bitwise_xor),
+    *(np.logaddexp, np.logaddexp2, np.gcd, np.lcm, np.hypot),
+)
+"""Functions whose reductions do not depend on how the elements are divided, but for rounding."""
+
 _ABSENT: Any = np._NoValue
 
 
@@ -57,6 +64,11 @@ def reduced(
 
     if out is not None:
         raise UsageError("the result of a reduction of a distributed array is new: leave out away")
+    if ufunc not in _ASSOCIATIVE and array.geometry.ranks > 1:
+        raise UsageError(
+            f"numpy.{ufunc.__name__}.reduce depends on the order of the elements, which lie on several ranks: gather() "
+            "the array, or reduce with a function as numpy.add, numpy.multiply or numpy.maximum"
+        )
     axes = axes_of(axis, array.ndim)
     options: dict[str, Any] = {} if dtype is None else {"dtype": dtype}
     kind = np.asarray(ufunc.reduce(np.ones((1,) * array.ndim, array.dtype), axis=axes, **options)).dtype
@@ -129,7 +141,7 @@ def combined_partials(array: DistributedArray, partial: Any, ufunc: Any) -> Any:
     own = b"" if partial is None or 0 in array.geometry.local_shape() else np.asarray(partial).tobytes()
     kind = np.asarray(0 if partial is None else partial).dtype
     names = exchanged(array, [kind.str.encode()] * array.geometry.ranks, "types of a reduction")
-    parts = exchanged(array, [own] * array.geometry.ranks, "reduction")
+    parts = exchanged(array, [own] * array.geometry.ranks, f"reduction {ufunc.__name__}")
     values = [np.frombuffer(p, np.dtype(name.decode()))[0] for name, p in zip(names, parts, strict=True) if p]
     if not values:
         return None
@@ -175,7 +187,7 @@ def extreme_index(array: Any, function: Any, axis: Any, keepdims: bool) -> Any:
     return _filled(array, (1,) * array.ndim, result) if keepdims else result
 
 
-def along_lines(array: Any, axis: Any, function: Any, keepdims: bool = True, dtype: Any = None) -> DistributedArray:
+def along_lines(array: Any, axis: Any, function: Any, keepdims: bool = True, dtype: Any = None) -> Any:
     """What a function makes of whole lines along an axis, divided over the ranks in another way meanwhile. Collective.
 
     Parameters
@@ -183,7 +195,7 @@ def along_lines(array: Any, axis: Any, function: Any, keepdims: bool = True, dty
     function
         Called with lines and the axis; returns an array with any extent along that axis.
     keepdims
-        Without it the axis, of one element then, is left out.
+        Without it the axis, of one element then, is left out; what is left of an array of one axis is a number.
     """
     from weft.distributed.geometry import Geometry
 
@@ -211,4 +223,4 @@ def along_lines(array: Any, axis: Any, function: Any, keepdims: bool = True, dty
     target: DistributedArray = type(array)(geometry, kind, array.halo if geometry is source else 0)
     part = moved(array, None if block is None else block.astype(kind), had, geometry.local_slices, kind)
     target.local[...] = part.reshape(target.local.shape)
-    return target
+    return target if keepdims or source.ndim > 1 else target[0]

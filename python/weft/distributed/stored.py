@@ -152,12 +152,16 @@ def _check_arrays(arrays: Mapping[str, Any]) -> None:
     if not arrays:
         raise UsageError("save: there is no array to save")
     for name, one in arrays.items():
+        if not isinstance(name, str):
+            raise UsageError(f"save: the name {name!r} of an array is a {type(name).__name__}; expected a text")
         if not isinstance(one, DistributedArray):
             raise UsageError(
                 f"save: {name} is a {type(one).__name__}; expected a distributed array (Geometry.distribute makes one)"
             )
-    communicators = {id(one.geometry.communicator) for one in arrays.values()}
-    if len(communicators) > 1:
+        if one.dtype.names is not None:
+            raise UsageError(f"save: {name} has elements of {one.dtype}, which load cannot read; save an array a field")
+    communicators = [one.geometry.communicator for one in arrays.values()]
+    if not all(one.are(communicators[0]) for one in communicators):
         raise UsageError("save: the arrays are over different ranks; write a file for each")
 
 

@@ -130,12 +130,26 @@ def _summed(a: Any, axis: int | None = None) -> Any:
     return scan(a.astype(np.int64) if a.dtype.kind == "b" else a, "add", axis or 0)
 
 
-def _filled(value: Any) -> Callable[..., ParallelVariable]:
-    def like(a: Any, *values: Any, dtype: Any = None) -> ParallelVariable:
-        variable: ParallelVariable = a.vp.full(values[0] if values else value, a.dtype if dtype is None else dtype)
-        return variable
+def _constant(name: str, value: Any) -> Callable[..., ParallelVariable]:
+    def like(a: Any, dtype: Any = None, order: str = "K", **more: Any) -> ParallelVariable:
+        return _like(name, a, value, dtype, {"order": order, **more})
 
     return like
+
+
+def _full(a: Any, fill_value: Any, dtype: Any = None, order: str = "K", **more: Any) -> ParallelVariable:
+    return _like("full_like", a, fill_value, dtype, {"order": order, **more})
+
+
+def _like(name: str, a: Any, value: Any, dtype: Any, more: Mapping[str, Any]) -> ParallelVariable:
+    if a.__class__ is not ParallelVariable:
+        raise UsageError(f"np.{name}: a {type(a).__name__} is no parallel variable; vp.full(…) makes one")
+    known = {"order": ("K", "C", "A"), "subok": (True, False), "shape": (None,), "device": (None, "cpu")}
+    for argument, one in more.items():
+        if argument not in known or one not in known[argument]:
+            raise UsageError(f"np.{name} of a parallel variable has its shape and order: leave {argument} away")
+    variable: ParallelVariable = a.vp.full(value, a.dtype if dtype is None else dtype)
+    return variable
 
 
 def _chosen(condition: Any, *values: Any) -> Any:
@@ -159,10 +173,10 @@ def _array_functions() -> dict[Any, Callable[..., Any]]:
         np.clip: _clipped,
         np.roll: _rolled,
         np.cumsum: _summed,
-        np.zeros_like: _filled(0),
-        np.ones_like: _filled(1),
-        np.empty_like: _filled(0),
-        np.full_like: _filled(None),
+        np.zeros_like: _constant("zeros_like", 0),
+        np.ones_like: _constant("ones_like", 1),
+        np.empty_like: _constant("empty_like", 0),
+        np.full_like: _full,
         np.copy: lambda a: a.copy(),
         np.real: lambda a: a.real,
         np.imag: lambda a: a.imag,

@@ -13,6 +13,7 @@ x = vp.coordinate(0)
 one = vp.execution.geometry.rank == 0
 geometry = weft.arrays.Geometry((9, 4))
 a, b = geometry.distribute(np.ones((9, 4)), halo=1), geometry.zeros(halo=1)
+line, columns = weft.arrays.Geometry(4).zeros(), weft.arrays.Geometry((9, 4), grid=(1, geometry.ranks))
 fill = geometry.halo_exchange()
 plan = geometry.polyshift(shifts=[(1, 0)], halo=1)
 bound = plan.bind(a, out=[b])
@@ -101,6 +102,62 @@ def gathers():
     either(
         lambda: (a.gather(), None),  # one
         lambda: (x.numpy(), None),  # other
+    )
+
+
+def array_reductions():
+    either(
+        lambda: a.sum(None),  # one
+        lambda: a.prod(None),  # other
+    )
+
+
+def array_axes():
+    either(
+        lambda: a.sum(axis=0),  # one
+        lambda: a.sum(axis=1),  # other
+    )
+
+
+def array_rows():
+    either(
+        lambda: a[0],  # one
+        lambda: a[1],  # other
+    )
+
+
+def array_functions():
+    either(
+        lambda: np.sort(a, axis=0),  # one
+        lambda: np.cumsum(a, axis=0),  # other
+    )
+
+
+def array_percentiles():
+    either(
+        lambda: np.percentile(a, 20, axis=0),  # one
+        lambda: np.percentile(a, 30, axis=0),  # other
+    )
+
+
+def array_broadcasts():
+    either(
+        lambda: a + line,  # one
+        lambda: a * line,  # other
+    )
+
+
+def array_products():
+    either(
+        lambda: a.dot(b),  # one
+        lambda: a.vdot(b),  # other
+    )
+
+
+def array_divisions():
+    either(
+        lambda: a.redistribute(geometry),  # one
+        lambda: a.redistribute(columns),  # other
     )
 
 

@@ -2,6 +2,7 @@
 
 import operator
 import sys
+import warnings
 
 import numpy as np
 import pytest
@@ -258,6 +259,7 @@ def redistribution():
             assert b.geometry is other
             same(b, x)
             same(b.redistribute(first), x)
+            same(other.distribute(a, "c16"), x.astype("c16"))
             same(weft.arrays.cshift(b, 2, axis), np.roll(x, -2, axis))
             same(weft.arrays.cshift(b, -1, axis, out=other.zeros(x.dtype)), np.roll(x, 1, axis))
             line = np.zeros_like(np.take(x, 0, axis)) + 3
@@ -267,6 +269,100 @@ def redistribution():
     for _ in range(2):
         for by in range(40):
             same(weft.arrays.cshift(a, by, 0), np.roll(x, -by, 0))
+
+
+def equal(function, *arrays):
+    """What a function of numpy's gives for distributed arrays and for numpy's, with shape and type."""
+    expected = function(*arrays)
+    actual = function(*(weft.arrays.Geometry(one.shape).distribute(one) for one in arrays))
+    several = expected if isinstance(expected, (list, tuple)) else [expected]
+    for own, wanted in zip(actual if len(several) > 1 else [actual], several, strict=True):
+        result = own.gather(None) if isinstance(own, weft.arrays.DistributedArray) else np.asarray(own)
+        assert (result.shape, result.dtype) == (wanted.shape, wanted.dtype), (result.dtype, wanted.dtype)
+        np.testing.assert_allclose(result, wanted, 1e-6)
+
+
+def arguments():
+    """Arguments of numpy's functions that change what is computed, in their order and by name."""
+    squares, x = np.array([[0, 1], [4, 9]]), whole((4, 5))
+    cube = np.random.default_rng(2).random((3, 4, 5))
+    for function in (
+        lambda a: np.gradient(a, 2.0, 3.0, axis=(1, 0)),
+        lambda a: np.gradient(a, axis=(-1, 0)),
+        lambda a: np.average(a, axis=0, weights=[1, 3]),
+        lambda a: np.average(a, axis=1, weights=np.array([1, 3])),
+        lambda a: np.full_like(a, 0.5, float),
+        lambda a: np.full_like(a, fill_value=2.5),
+        lambda a: np.full_like(a, [1, 2]),
+        lambda a: np.zeros_like(a, None),
+        lambda a: np.zeros_like(a, float, order="C"),
+        lambda a: np.ones_like(a, dtype=np.int8),
+        lambda a: np.take(a, 1, axis=0),
+        lambda a: np.take(a, [1, -1], 1),
+        lambda a: np.linalg.norm(a, axis=1),
+        lambda a: np.sort(a, 0, "stable"),
+        lambda a: np.sort(a, kind="stable"),
+        lambda a: np.clip(a, min=3),
+        lambda a: np.histogram(a > 1, 2)[0],
+        lambda a: np.isin(a, [1, 9]),
+        np.nanmean,
+        lambda a: np.nanmax(a, axis=1),
+    ):
+        equal(function, squares)
+    for function in (
+        lambda a: np.average(a, axis=-1, weights=np.arange(5)),
+        lambda a: np.take(a, 2, axis=-1),
+        lambda a: np.gradient(a, 2.0, 3.0, axis=(2, 1)),
+    ):
+        equal(function, cube)
+    for function in (np.argmax, np.median, lambda a, axis: np.take(a, 3, axis), lambda a, axis: np.take(a, [1, 3])):
+        equal(lambda a, function=function: function(a, axis=0), x[0])
+    for dtype, values in (("i4", [[50000, 3], [0, 4]]), ("i1", [[-128, 100], [100, 100]]), ("?", [[1, 0], [1, 1]])):
+        for order in (None, 1, np.inf):
+            equal(lambda a, order=order: np.linalg.norm(a, order, axis=0), np.array(values).astype(dtype))
+            flat = np.array(values).astype(dtype).ravel()
+            assert np.isclose(
+                weft.arrays.Geometry(4).distribute(flat).norm(2 if order is None else order),
+                np.linalg.norm(flat, order),
+            )
+
+
+def nans():
+    """Reductions of those that are numbers, where there are some and where there are none."""
+    x = np.array([[np.nan, np.nan], [1, 2], [np.nan, -np.inf]])
+    with np.errstate(all="ignore"), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for dtype in ("f2", "f4", "f8", "c16"):
+            for axis in (None, 0, 1):
+                for function in (np.nanmax, np.nanmin, np.nansum, np.nanmean):
+                    equal(lambda a, f=function, axis=axis: f(a, axis=axis), x.astype(dtype))
+                    if axis is not None:
+                        equal(lambda a, f=function, axis=axis: f(a, axis, keepdims=True), x.astype(dtype))
+
+
+def separated():
+    """Integers and a list with slices between them: numpy puts the axis of the list first."""
+    rest = slice(None)
+    keys = [
+        (0, rest, [0, 1]),
+        (rest, 0, rest, [1, 0, 1]),
+        ([0, 1], rest, 0),
+        (rest, [1, 0], rest, 1),
+        (rest, 0, [1, 0]),
+    ]
+    keys += [(rest, [True, False, True], ..., 0), (rest, 0, ..., np.array([1]), rest), (rest, rest, [0, 1], ..., 0)]
+    for key in keys:
+        x = whole((2, 3, 2, 2))
+        a = weft.arrays.Geometry(x.shape).distribute(x)
+        assert a[key].shape == x[key].shape, key
+        assert np.array_equal(a[key], x[key]), key
+        values = np.arange(x[key].size).reshape(x[key].shape)
+        a[key] = values
+        x[key] = values
+        same(a, x)
+        a[key] = values[0]
+        x[key] = values[0]
+        same(a, x)
 
 
 def mistakes():
@@ -297,11 +393,27 @@ def mistakes():
         (lambda: a[0, 0, 0], "an index of 3 axes into an array of 2"),
         (lambda: a[np.array([1.5])], "is indexed by integers, .*, not by ndarray of float64 with 1 axes"),
         (lambda: a.__setitem__(0, np.zeros(4)), r"a value of shape \(4,\) does not broadcast to the part's, \(6,\)"),
+        (lambda: np.take(a, [0, 1]), "numpy.take of a distributed array is along one axis: give axis="),
+        (lambda: np.take(a, [0, 8], axis=0), "index 8 is out of bounds for axis 0 of 8 elements"),
+        (lambda: np.zeros_like(a, shape=3), "has its shape and order: leave shape away"),
+        (lambda: np.average(a, axis=0, weights=[1, 2]), "there are 2 weights for axis 0 of 8 elements"),
+        (lambda: np.average(a, weights=[1] * 6), "along the one axis of axis="),
+        (lambda: np.gradient(a, axis=(0, 0)), "names an axis twice"),
+        (lambda: np.median(a, axis=(0, 1)), "numpy.median of a distributed array is along one axis"),
+        (lambda: np.percentile(a, [25, 75], axis=1), "with one number for all lines"),
+        (lambda: np.concatenate([a, a], axis=None), "along one axis into a new one"),
+        (lambda: np.isin(a, a), "numpy.isin takes one distributed array"),
+        (lambda: weft.arrays.save("x.h5", {1: a}), "the name 1 of an array is a int"),
+        (
+            lambda: weft.arrays.save("x.npy", weft.arrays.Geometry(3).zeros([("u", "f8"), ("v", "f8")])),
+            "which load cannot read",
+        ),
         (lambda: a.redistribute(weft.arrays.Geometry(7)), r"the array has shape \(8, 6\), but the geometry has \(7,\)"),
     ]
     if a.geometry.ranks > 1:
         cases += [
             (lambda: np.unique(a), "numpy.unique is not for arrays on several ranks; use .local"),
+            (lambda: np.subtract.reduce(a), "numpy.subtract.reduce depends on the order of the elements"),
             (lambda: np.asarray(a), "this array lies on several ranks"),
         ]
         if other.geometry != a.geometry:

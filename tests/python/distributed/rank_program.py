@@ -415,6 +415,24 @@ def mpi4py():
     assert comm.allreduce(1) == comm.size
     world = weft.arrays.Geometry((10, 6))
     assert world.ranks == MPI.COMM_WORLD.size
+    together(MPI)
+
+
+def together(mpi):
+    """Arrays over one communicator, or over two of the same ranks in the same order, and over others."""
+    comm = mpi.COMM_WORLD
+    x, v = whole((10, 6), float, 3), whole((6,), float, 4)
+    for other in (None, comm, comm.Dup()):
+        a = weft.arrays.Geometry((10, 6), comm=comm).distribute(x)
+        b = weft.arrays.Geometry((10, 6), comm=other).distribute(2 * x)
+        row = weft.arrays.Geometry(6, comm=other).distribute(v)
+        assert np.array_equal((b - a).gather(None), x)
+        assert np.array_equal((a + row).gather(None), x + v)
+        assert np.allclose((a @ row).gather(None), x @ v)
+        assert np.array_equal(np.concatenate([a, b]).gather(None), np.concatenate([x, 2 * x]))
+    backwards = weft.arrays.Geometry((10, 6), comm=comm.Split(0, -comm.rank)).distribute(x)
+    with pytest.raises(UsageError, match="has another geometry"):
+        a - backwards
 
 
 if __name__ == "__main__":

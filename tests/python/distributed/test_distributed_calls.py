@@ -52,6 +52,15 @@ def refused(ranks, scenario, program=PROGRAM, **variables):
 
 
 @pytest.mark.mpi
+@pytest.mark.parametrize(
+    "scenario",
+    ["reductions", "axes", "rows", "functions", "percentiles", "broadcasts", "products", "divisions"],
+)
+def test_two_ranks_in_different_calls_of_arrays_are_told_so(native, scenario):
+    refused(2, f"array_{scenario}")
+
+
+@pytest.mark.mpi
 @pytest.mark.parametrize("scenario", ["operators", "kinds", "plans", "steps", "selections", "cold_and_warm", "more"])
 def test_two_ranks_in_different_calls_are_told_so(native, scenario):
     refused(2, scenario)

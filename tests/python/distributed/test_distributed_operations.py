@@ -10,7 +10,19 @@ PROGRAM = Path(__file__).parent / "operations_program.py"
 
 @pytest.mark.mpi
 @pytest.mark.parametrize(
-    "scenario", ["elements", "reductions", "functions", "broadcasting", "parts", "redistribution", "mistakes"]
+    "scenario",
+    [
+        "elements",
+        "reductions",
+        "functions",
+        "broadcasting",
+        "parts",
+        "redistribution",
+        "arguments",
+        "nans",
+        "separated",
+        "mistakes",
+    ],
 )
 @pytest.mark.parametrize("ranks", [1, 2, 3, 4])
 def test_ranks_do(native, scenario, ranks):

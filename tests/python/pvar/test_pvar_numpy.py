@@ -239,6 +239,10 @@ def test_functions_of_numpy_that_are_no_ufuncs():
         lambda a: np.roll(a, (1, -2), (0, 1)),
         lambda a: np.cumsum(a, axis=1),
         lambda a: np.full_like(a, 3, dtype=np.int32),
+        lambda a: np.full_like(a.astype(np.int64), 0.5, float),
+        lambda a: np.full_like(a, fill_value=0.5),
+        lambda a: np.zeros_like(a, None),
+        lambda a: np.ones_like(a, np.int32, order="C"),
         np.exp2,
         lambda a: np.fmax(a, 1.0),
         lambda a: np.modf(a)[0],
@@ -250,6 +254,8 @@ def test_functions_of_numpy_that_are_no_ufuncs():
         assert isinstance(result, weft.pvar.ParallelVariable)
         assert result.dtype == function(x).dtype
         np.testing.assert_allclose(result, function(x))
+    with pytest.raises(UsageError, match="np.zeros_like of a parallel variable has its shape and order: leave shape"):
+        np.zeros_like(v, shape=3)
     assert np.add.reduce(v, axis=None) == x.sum()
     assert np.array_equal(np.maximum.reduce(v), np.broadcast_to(x.max(0), (4, 6)))
     line = weft.pvar.VPSet((3,))
