@@ -75,7 +75,7 @@ study: setup
 	$(BIN)/weft study -o study --force
 
 # Rust's tests of launched ranks run with the MPI of .venv, unless the environment names another.
-RUST_TEST := cargo test --locked --workspace
+RUST_TEST := cargo test --locked --workspace --no-fail-fast
 ifeq ($(WEFT_MPI_LIBRARY)$(WEFT_MPIEXEC),)
 RUST_TEST := WEFT_MPI_LIBRARY='$(abspath $(VENV)/lib/libmpi.so)' WEFT_MPIEXEC='$(abspath $(BIN)/mpiexec)' $(RUST_TEST)
 endif

@@ -64,7 +64,7 @@ fn impossible_requests_are_explained() {
         (Request { io_nodes: Some(0), ..of("file-read") }, "io_nodes must be 1 or more"),
         (
             Request { io_nodes: Some(2), ..Request::default() },
-            "echo takes no io_nodes; file-read and file-write and jacobi do",
+            "echo takes no io_nodes; file-read and file-write and jacobi and slalom do",
         ),
         (
             Request { file_bytes: Some(2), ..Request::default() },

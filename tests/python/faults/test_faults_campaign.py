@@ -15,6 +15,11 @@ pytestmark = [
     pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="processes are found in /proc"),
 ]
 
+ATTEMPTS = 3
+"""Hydra kills the other ranks of one that was killed: on a busy machine, sometimes before one of them has said so."""
+UNHEARD = "unclear: no message of weft"
+KILLED_BY_HYDRA = "EXIT STRING: Killed (signal 9)"
+
 OF_NAME = {kind.name: kind for kind in KINDS}
 
 
@@ -42,9 +47,14 @@ def test_a_fault(native, tmp_path, name, sort, where, moment):
     usual = trial.Undisturbed(3.0, set(), 1.0)
     # What comes of --resume is compared with an undisturbed run, by the campaign and by the tests of journals.
     kind = _long(OF_NAME[name]).without_resuming()
-    outcome = trial.disturbed(
-        0, kind, Fault(sort, where, moment), random.Random(16), usual, tmp_path, faults.can_mount()
-    )
+    for attempt in range(ATTEMPTS):
+        folder = tmp_path / str(attempt)
+        folder.mkdir()
+        outcome = trial.disturbed(
+            0, kind, Fault(sort, where, moment), random.Random(16), usual, folder, faults.can_mount()
+        )
+        if not (kind.under_mpiexec and outcome.failures == [UNHEARD] and KILLED_BY_HYDRA in outcome.said):
+            break
     assert outcome.failures == [], outcome.said
     assert outcome.hit
 
