@@ -128,7 +128,7 @@ fn impossible_requests_are_explained() {
         ),
         (
             Request { benchmark: "cholesky".to_owned(), file_system: Some("posix".to_owned()), ..request() },
-            "cholesky takes no file_system; file-host and file-read and file-write and jacobi do",
+            "cholesky takes no file_system; file-host and file-read and file-write and jacobi and slalom do",
         ),
     ];
     for (request, message) in cases {

@@ -358,7 +358,7 @@ fn impossible_requests_are_explained() {
         ),
         (
             Request { algorithm: Some("ring".into()), ..request("echo") },
-            "echo takes no algorithm; barrier, broadcast, reduce and 13 others do",
+            "echo takes no algorithm; barrier, broadcast, reduce and 14 others do",
         ),
         (
             Request { algorithm: Some("native".into()), ..request("scan") },
