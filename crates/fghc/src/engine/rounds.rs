@@ -31,10 +31,11 @@ impl Engine {
     /// Notes what runs, and where the rest of its queue begins.
     pub(super) fn begin_round(&mut self) -> Round {
         let goal = self.registers.ready;
-        // SAFETY: goals of a queue are records of this heap.
-        let (arity, second) = match goal.is_null() {
-            true => (0, std::ptr::null_mut()),
-            false => unsafe { (goal_arity(*goal), (*goal.add(LINK)).pointer()) },
+        let (arity, second) = if goal.is_null() {
+            (0, std::ptr::null_mut())
+        } else {
+            // SAFETY: goals of a queue are records of this heap.
+            unsafe { (goal_arity(*goal), (*goal.add(LINK)).pointer()) }
         };
         self.second = second;
         self.round_arity = arity;
