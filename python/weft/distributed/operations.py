@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
@@ -136,12 +136,12 @@ class ArrayOperations(np.lib.mixins.NDArrayOperatorsMixin):
     @property
     def real(self) -> DistributedArray:
         """The real parts, as an array of its own."""
-        return _only_one(of_elements(np.real, [self], (), {}))
+        return cast("DistributedArray", of_elements(np.real, [self], (), {}))
 
     @property
     def imag(self) -> DistributedArray:
         """The imaginary parts, as an array of its own."""
-        return _only_one(of_elements(np.imag, [self], (), {}))
+        return cast("DistributedArray", of_elements(np.imag, [self], (), {}))
 
     @property
     def T(self) -> DistributedArray:  # noqa: N802  (numpy's name)
@@ -156,15 +156,15 @@ class ArrayOperations(np.lib.mixins.NDArrayOperatorsMixin):
 
     def conj(self) -> DistributedArray:
         """The complex conjugates."""
-        return _only_one(of_elements(np.conjugate, [self], (), {}))
+        return cast("DistributedArray", of_elements(np.conjugate, [self], (), {}))
 
     def round(self, decimals: int = 0) -> DistributedArray:
         """Rounded to some decimals."""
-        return _only_one(of_elements(np.round, [self], (), {"decimals": decimals}))
+        return cast("DistributedArray", of_elements(np.round, [self], (), {"decimals": decimals}))
 
     def clip(self, min: Any = None, max: Any = None) -> DistributedArray:
         """Limited to a range."""
-        return _only_one(of_elements(np.clip, [self, min, max], (), {}))
+        return cast("DistributedArray", of_elements(np.clip, [self, min, max], (), {}))
 
     def fill(self, value: Any) -> None:
         """Gives every element one value."""
@@ -210,11 +210,9 @@ class ArrayOperations(np.lib.mixins.NDArrayOperatorsMixin):
         """The mean. Collective."""
         axes = axes_of(axis, self._self().ndim)
         count = math.prod(self.geometry.shape[one] for one in axes)
-        wanted = dtype if dtype is not None or self.dtype.kind in "fc" else np.float64
-        # numpy adds what has 16 bits in 32.
-        adding = np.float32 if self.dtype == np.float16 and dtype is None else wanted
+        adding = reducing.type_of_mean(self.dtype, dtype)
         total = self.sum(axis, adding, out, keepdims=keepdims) / count
-        return total.astype(np.float16) if adding is np.float32 else total
+        return total.astype(np.float16) if self.dtype == np.float16 and dtype is None else total
 
     @calls.named
     def var(
@@ -261,7 +259,7 @@ class ArrayOperations(np.lib.mixins.NDArrayOperatorsMixin):
         _refuse_out(out)
         from weft.distributed.functions import running
 
-        return _only_one(running(np.cumsum, self._self(), axis, dtype))
+        return cast("DistributedArray", running(np.cumsum, self._self(), axis, dtype))
 
     @calls.named
     def cumprod(self, axis: int | None = None, dtype: DTypeLike | None = None, out: None = None) -> DistributedArray:
@@ -269,7 +267,7 @@ class ArrayOperations(np.lib.mixins.NDArrayOperatorsMixin):
         _refuse_out(out)
         from weft.distributed.functions import running
 
-        return _only_one(running(np.cumprod, self._self(), axis, dtype))
+        return cast("DistributedArray", running(np.cumprod, self._self(), axis, dtype))
 
     @calls.named
     def norm(self, ord: float = 2) -> float:
@@ -335,10 +333,6 @@ class ArrayOperations(np.lib.mixins.NDArrayOperatorsMixin):
 def _refuse_out(out: Any) -> None:
     if out is not None:
         raise UsageError("the result of a reduction of a distributed array is new: leave out away")
-
-
-def _only_one(result: DistributedArray) -> DistributedArray:
-    return result
 
 
 def like(array: DistributedArray, dtype: np.dtype[Any]) -> DistributedArray:

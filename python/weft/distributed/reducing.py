@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -151,19 +152,22 @@ def combined_partials(array: DistributedArray, partial: Any, ufunc: Any) -> Any:
     return result
 
 
+def type_of_mean(own: np.dtype[Any], dtype: DTypeLike | None) -> DTypeLike | None:
+    """In which type the elements of a mean are added, as numpy has it: what has 16 bits in 32."""
+    if dtype is not None or own.kind not in "fc":
+        return np.float64 if dtype is None else dtype
+    return np.float32 if own == np.float16 else None
+
+
 def variance(array: Any, axis: Axes, dtype: DTypeLike | None, ddof: float, keepdims: bool) -> Any:
     """The mean square of the distance from the mean, in two passes as numpy's. Collective."""
     axes = axes_of(axis, array.ndim)
-    wanted = dtype if dtype is not None or array.dtype.kind in "fc" else np.float64
-    # numpy adds what has 16 bits in 32.
-    between = np.float32 if array.dtype == np.float16 and dtype is None else wanted
-    distance = array - array.mean(axes, between, keepdims=True)
+    adding = type_of_mean(array.dtype, dtype)
+    distance = array - array.mean(axes, adding, keepdims=True)
     squares = distance * distance if distance.dtype.kind != "c" else distance.real**2 + distance.imag**2
-    count = 1
-    for one in axes:
-        count *= array.shape[one]
+    count = math.prod(array.shape[one] for one in axes)
     with np.errstate(divide="ignore", invalid="ignore"):
-        result = squares.sum(axes, keepdims=keepdims) / max(count - ddof, 0)
+        result = squares.sum(axes, adding, keepdims=keepdims) / max(count - ddof, 0)
     return result.astype(np.float16) if array.dtype == np.float16 and dtype is None else result
 
 

@@ -79,6 +79,9 @@ def reductions():
         x, y = whole(shape), whole(shape, seed=1)
         a, b = geometry.distribute(x), geometry.distribute(y)
         assert a.mean() == x.mean()
+        large = geometry.distribute(x + 1e5)
+        assert large.mean(dtype=np.float32).dtype == large.var(dtype=np.float32).dtype == np.float32
+        assert np.isclose(large.mean(dtype=np.float32), (x + 1e5).mean(dtype=np.float32))
         assert np.isclose(a.norm(), np.linalg.norm(x.ravel()))
         assert a.norm(1) == abs(x).sum()
         assert a.norm(np.inf) == abs(x).max()
