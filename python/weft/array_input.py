@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -39,3 +40,17 @@ def own_array(what: str, value: Any) -> np.ndarray[Any, Any]:
         f"{what} is a {type(value).__name__} of {type(value).__module__.partition('.')[0]}, no array of numpy and none "
         "that follows the array API standard: convert it, with numpy.asarray or in its own way"
     )
+
+
+def refuse_layout(function: str, what: str, options: Mapping[str, Any]) -> None:
+    """Refuse what numpy's functions take for the memory of their result, but for what changes nothing.
+
+    Raises
+    ------
+    UsageError
+        For another shape or order than that of `what`, and for options that there are not.
+    """
+    known = {"order": ("K", "C", "A"), "subok": (True, False), "shape": (None,), "device": (None, "cpu")}
+    for name, value in options.items():
+        if name not in known or value not in known[name]:
+            raise UsageError(f"{function} of {what} has its shape and order: leave {name} away")

@@ -11,8 +11,9 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from weft._core import UsageError
+from weft.array_input import refuse_layout
 from weft.distributed import moving
-from weft.distributed.operations import is_distributed, like, matrix_product, of_elements
+from weft.distributed.operations import is_distributed, like, matrix_product, of_elements, own_part, shifted
 from weft.distributed.parts import indices_of
 from weft.distributed.reducing import along_lines, axes_of, reduced
 
@@ -73,22 +74,12 @@ def _norm(array: Any, ord: Any = None, axis: Any = None, keepdims: bool = False)
 
 def _like(name: str, array: Any, value: Any, dtype: DTypeLike | None, more: dict[str, Any]) -> DistributedArray:
     """An array of the same geometry with one value, or with those of an array that broadcasts."""
-    from weft.distributed.operations import own_part
-
-    _refuse_layout(name, more)
+    refuse_layout(f"numpy.{name}", "a distributed array", more)
     if not is_distributed(array):
         raise UsageError(f"numpy.{name} takes the geometry of its first argument, which is no distributed array")
     result = like(array, np.dtype(array.dtype if dtype is None else dtype))
     result.local[...] = own_part(value, array, "the value")
     return result
-
-
-def _refuse_layout(name: str, more: dict[str, Any]) -> None:
-    """Refuse what numpy's functions take for the memory of their result, but for its defaults."""
-    known = {"order": ("K", "C", "A"), "subok": (True, False), "shape": (None,), "device": (None, "cpu")}
-    for argument, value in more.items():
-        if argument not in known or value not in known[argument]:
-            raise UsageError(f"numpy.{name} of a distributed array has its shape and order: leave {argument} away")
 
 
 def _constant_like(name: str, value: Any) -> Function:
@@ -143,8 +134,6 @@ def _are_equal(a: Any, b: Any, equal_nan: bool = False) -> bool:
 
 
 def _roll(a: Any, shift: Any, axis: Any = None) -> Any:
-    from weft.distributed.operations import shifted
-
     if axis is None:
         if a.ndim > 1:
             raise UsageError("numpy.roll of a distributed array is along axes: give axis=")
@@ -301,9 +290,6 @@ def _join(result: Any, piece: Any, along: int, begin: int) -> None:
 def _histogram(
     a: Any, bins: Any = 10, range: Any = None, density: bool | None = None, weights: Any = None
 ) -> tuple[NDArray[Any], NDArray[Any]]:
-    from weft.distributed.operations import own_part
-    from weft.distributed.reducing import combined_partials
-
     limits = range
     if a.dtype == np.bool_:
         a = a.astype(np.uint8)
@@ -313,16 +299,10 @@ def _histogram(
         raise UsageError(f"the number of bins of a distributed array is not chosen by {bins!r}: give a number or edges")
     own = None if weights is None else own_part(weights, a, "weights")
     counts, edges = np.histogram(a.local, bins, limits, weights=own)
-    total = np.array([_summed(a, one, combined_partials) for one in counts], counts.dtype)
+    total = np.add.reduce(moving.to_all(a, counts, "histogram"), axis=0, dtype=counts.dtype)
     if density:
         return total / (total.sum() * np.diff(edges)), edges
     return total, edges
-
-
-def _summed(a: Any, count: Any, combined: Function) -> Any:
-    """The sum over ranks of one count."""
-    total = combined(a, count, np.add)
-    return 0 if total is None else total
 
 
 def _along_axis(a: Any, axis: Any, weights: Any) -> Any:

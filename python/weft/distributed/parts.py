@@ -15,10 +15,6 @@ if TYPE_CHECKING:
     from weft.distributed.array import DistributedArray
 
 
-def _is_distributed(value: Any) -> bool:
-    return hasattr(value, "__weft_shift__") and hasattr(value, "geometry")
-
-
 def is_mask(key: Any) -> bool:
     """Whether a key is an array of booleans."""
     return getattr(key, "dtype", None) == np.bool_ and getattr(key, "ndim", 0) > 0
@@ -123,7 +119,7 @@ def part_of(array: DistributedArray, key: Any) -> Any:
 
 def put_part(array: DistributedArray, key: Any, value: Any) -> None:
     """Writes what this rank has of the selected part."""
-    from weft.distributed.operations import own_part
+    from weft.distributed.operations import is_distributed, own_part
 
     if is_mask(key) and key.ndim == array.ndim:
         _put_masked(array, key, value)
@@ -131,7 +127,7 @@ def put_part(array: DistributedArray, key: Any, value: Any) -> None:
     indices, away, leading = _selection(array, key)
     mine = array.geometry.local_slices()
     chosen = _of_block(indices, mine)
-    if _is_distributed(value):
+    if is_distributed(value):
         whole = all(len(own) == n and (own == np.arange(n)).all() for own, n in zip(indices, array.shape, strict=True))
         if not whole:
             raise UsageError("a part is written from a number or an array that every rank has, not a distributed one")
@@ -171,10 +167,10 @@ def _masked(array: DistributedArray, mask: Any) -> NDArray[Any]:
 
 
 def _put_masked(array: DistributedArray, mask: Any, value: Any) -> None:
-    from weft.distributed.operations import own_part
+    from weft.distributed.operations import is_distributed, own_part
 
     own = _own_mask(array, mask)
-    if _is_distributed(value):
+    if is_distributed(value):
         array.local[own] = np.broadcast_to(own_part(value, array, "the value"), own.shape)[own]
         return
     values = np.asarray(value)

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from weft._core import UsageError
+from weft.array_input import refuse_layout
 from weft.pvar import elementwise, operators, words
 from weft.pvar.operations import FUNCTIONS
 from weft.pvar.variable import ParallelVariable
@@ -144,10 +145,7 @@ def _full(a: Any, fill_value: Any, dtype: Any = None, order: str = "K", **more: 
 def _like(name: str, a: Any, value: Any, dtype: Any, more: Mapping[str, Any]) -> ParallelVariable:
     if a.__class__ is not ParallelVariable:
         raise UsageError(f"np.{name}: a {type(a).__name__} is no parallel variable; vp.full(…) makes one")
-    known = {"order": ("K", "C", "A"), "subok": (True, False), "shape": (None,), "device": (None, "cpu")}
-    for argument, one in more.items():
-        if argument not in known or one not in known[argument]:
-            raise UsageError(f"np.{name} of a parallel variable has its shape and order: leave {argument} away")
+    refuse_layout(f"np.{name}", "a parallel variable", more)
     variable: ParallelVariable = a.vp.full(value, a.dtype if dtype is None else dtype)
     return variable
 
