@@ -165,16 +165,27 @@ def _check_arrays(arrays: Mapping[str, Any]) -> None:
         raise UsageError("save: the arrays are over different ranks; write a file for each")
 
 
-def _check_target(path: Path, arrays: Mapping[str, DistributedArray], force: bool, writes: bool) -> None:
+def _suffix(path: Path) -> str:
+    """How a name ends. Raises UsageError where no format is known by that."""
     suffix = path.suffix.lower()
     if suffix not in SUFFIXES:
         raise UsageError(f"{path}: expected a name that ends in {' or '.join(SUFFIXES)}")
-    if suffix in NPY and len(arrays) > 1:
-        raise UsageError(f"{path}: a .npy file holds one array; .h5 and .zarr hold several")
+    return suffix
+
+
+def _require(suffix: str) -> None:
+    """Refuse a format whose package is missing. Raises UsageError."""
     if suffix in HDF5:
         require("an HDF5 file", "h5py")
     if suffix in ZARR:
         require("a Zarr store", "zarr")
+
+
+def _check_target(path: Path, arrays: Mapping[str, DistributedArray], force: bool, writes: bool) -> None:
+    suffix = _suffix(path)
+    if suffix in NPY and len(arrays) > 1:
+        raise UsageError(f"{path}: a .npy file holds one array; .h5 and .zarr hold several")
+    _require(suffix)
     for name, one in arrays.items():
         _check_element(suffix, name, one.dtype)
     if not writes:
@@ -373,15 +384,10 @@ Members = Mapping[str, Any]
 @contextlib.contextmanager
 def _opened(path: Path) -> Iterator[Members]:
     """The arrays of a file. Raises UsageError where it cannot be read."""
-    suffix = path.suffix.lower()
-    if suffix not in SUFFIXES:
-        raise UsageError(f"{path}: expected a name that ends in {' or '.join(SUFFIXES)}")
+    suffix = _suffix(path)
     if not path.exists():
         raise UsageError(f"{path}: there is no such file")
-    if suffix in HDF5:
-        require("an HDF5 file", "h5py")
-    if suffix in ZARR:
-        require("a Zarr store", "zarr")
+    _require(suffix)
     with contextlib.ExitStack() as stack:
         try:
             yield _members(path, suffix, stack)

@@ -170,7 +170,7 @@ class Box:
                 index = self._index(chosen)
 
                 def negate(box: Array, index: Index = index) -> None:
-                    # Not in place: with some strides numpy's vectors read what they have written (numpy 2.4, 2.3).
+                    # Not in place: with some strides numpy's vectors read what they have written (seen with 2.4.6).
                     box[index] = -box[index]
 
                 self._fills.append(negate)
