@@ -124,9 +124,16 @@ def drawn(found: Sequence[Panel], caption: str = "markers: published, lines: wef
         for axes in grid.flat[len(found) :]:
             axes.set_visible(False)
         figure.suptitle(caption, fontsize=8, x=0.01, ha="left", color="#555555")
-        out = io.StringIO()
-        figure.savefig(out, format="svg", metadata={"Date": None})
-        pyplot.close(figure)
+        return svg(figure)
+
+
+def svg(figure: Any, **options: Any) -> str:
+    """A figure as SVG, the same text whenever it is drawn."""
+    from matplotlib import pyplot
+
+    out = io.StringIO()
+    figure.savefig(out, format="svg", metadata={"Date": None}, **options)
+    pyplot.close(figure)
     return out.getvalue()
 
 

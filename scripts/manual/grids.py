@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import io
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
-from scripts.manual.drawing import STYLE
+from scripts.manual.drawing import STYLE, svg
 from weft.arrays import Geometry, cshift, eoshift, stencil
 
 FOLDER = "pictures"
@@ -129,6 +128,4 @@ def _svg(figure: Any) -> str:
     import matplotlib
 
     with matplotlib.rc_context(STYLE):
-        out = io.StringIO()
-        figure.savefig(out, format="svg", facecolor="white", metadata={"Date": None})
-    return out.getvalue()
+        return svg(figure, facecolor="white")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import datetime
-import io
 import statistics
 from collections.abc import Sequence
 from typing import Any
@@ -11,7 +10,7 @@ from typing import Any
 from benches import page as benches_page
 from benches import recording
 from benches.catalogue import benchmarks
-from scripts.manual.drawing import STYLE
+from scripts.manual.drawing import STYLE, svg
 from scripts.manual.markdown import code, table
 
 MAX_BARS = 40
@@ -130,10 +129,7 @@ def dated_picture(courses: Courses, *, is_of_ratios: bool) -> str:
         axes.grid(axis="y", alpha=0.25)
         axes.set_ylabel("ratio" if is_of_ratios else "relative to the first record")
         axes.legend(frameon=False)
-        out = io.StringIO()
-        drawing.savefig(out, format="svg", metadata={"Date": None})
-        pyplot.close(drawing)
-    return out.getvalue()
+        return svg(drawing)
 
 
 def drawn_figures(record: dict[str, Any]) -> list[recording.Figure]:
@@ -181,7 +177,4 @@ def picture(figures: Sequence[recording.Figure]) -> str:
         axes.xaxis.set_minor_formatter(NullFormatter())
         axes.grid(axis="x", alpha=0.25)
         axes.set_xlabel("ratio" if ratios else "relative to the target")
-        out = io.StringIO()
-        drawing.savefig(out, format="svg", metadata={"Date": None})
-        pyplot.close(drawing)
-    return out.getvalue()
+        return svg(drawing)

@@ -27,6 +27,8 @@ type Draft = (Operation, Vec<Sent>);
 /// A form before its paths are known: its name, and the rounds of each part of the buffer, which go on at the same time.
 struct Form {
     name: String,
+    /// What it has that others of its name may not have.
+    variant: String,
     parts: Vec<Vec<Draft>>,
 }
 
@@ -82,27 +84,23 @@ fn forms(paths: &Paths, edges: &[crate::bound::Edge], bytes: u64, element: u64) 
     let whole = Part::of(bytes, element, 0, 1);
     let power = 1usize << ranks.ilog2();
     let mut forms = Vec::new();
-    // What a form has that others of its name may not have.
-    let mut variants = Vec::new();
-    let mut add_variant = |name: String, variant: String, parts: Vec<Option<Vec<Draft>>>| {
+    let mut add = |name: &str, variant: &str, parts: Vec<Option<Vec<Draft>>>| {
         if let Some(parts) = parts.into_iter().collect() {
-            forms.push(Form { name, parts });
-            variants.push(variant);
+            forms.push(Form { name: name.to_owned(), variant: variant.to_owned(), parts });
         }
     };
     let twos = vec![2; power.ilog2() as usize];
     let near_first = digits(&twos, Within::Direct);
     let far_first: Vec<Step> = near_first.iter().rev().cloned().collect();
-    let mut add = |name: &str, parts| add_variant(name.into(), String::new(), parts);
-    add("recursive doubling", vec![Some(folded(doubled(&near_first, power, whole), ranks, whole))]);
+    add("recursive doubling", "", vec![Some(folded(doubled(&near_first, power, whole), ranks, whole))]);
     if ranks <= MAX_DIRECT {
-        add("direct", vec![divided(&digits(&[ranks], Within::Direct), ranks, whole)]);
+        add("direct", "", vec![divided(&digits(&[ranks], Within::Direct), ranks, whole)]);
     }
-    add("tree", vec![Some(tree(ranks, whole))]);
+    add("tree", "", vec![Some(tree(ranks, whole))]);
     for (steps, variant) in [(&near_first, "nearest first"), (&far_first, "nearest last")] {
         let rounds = divided(steps, power, whole);
         let parts = vec![rounds.map(|rounds| folded(rounds, ranks, whole))];
-        add_variant("recursive halving".into(), variant.into(), parts);
+        add("recursive halving", variant, parts);
     }
     let (extents, is_torus) = paths.axes(edges);
     for extents in &extents {
@@ -110,9 +108,9 @@ fn forms(paths: &Paths, edges: &[crate::bound::Edge], bytes: u64, element: u64) 
         for (name, factors) in two_level(extents) {
             let steps = digits(&factors, Within::Direct);
             let rounds = divided(&steps, ranks, whole);
-            add_variant(format!("{name}, nearest first"), of.clone(), vec![rounds]);
+            add(&format!("{name}, nearest first"), &of, vec![rounds]);
             let steps: Vec<Step> = steps.into_iter().rev().collect();
-            add_variant(format!("{name}, nearest last"), of.clone(), vec![divided(&steps, ranks, whole)]);
+            add(&format!("{name}, nearest last"), &of, vec![divided(&steps, ranks, whole)]);
         }
     }
     for extents in extents.iter().filter(|_| is_torus) {
@@ -126,37 +124,37 @@ fn forms(paths: &Paths, edges: &[crate::bound::Edge], bytes: u64, element: u64) 
             let (part, first, is_mirrored) = part(index);
             divided(&rings(extents, first, is_mirrored), ranks, part)
         };
-        add_variant(format!("swing, {count} parts"), of.clone(), (0..count).map(swung).collect());
-        add_variant(format!("rings of axes, {count} parts"), of.clone(), (0..count).map(ringed).collect());
+        add(&format!("swing, {count} parts"), &of, (0..count).map(swung).collect());
+        add(&format!("rings of axes, {count} parts"), &of, (0..count).map(ringed).collect());
         for first in 0..extents.len() {
             let steps = swing(extents, first, false);
             let variant = format!("{of} from axis {first}");
             let parts = vec![steps.as_ref().and_then(|steps| divided(steps, ranks, whole))];
-            add_variant("swing".into(), variant.clone(), parts);
+            add("swing", &variant, parts);
             let parts = vec![steps.map(|steps| doubled(&steps, ranks, whole))];
-            add_variant("swing of whole buffers".into(), variant, parts);
+            add("swing of whole buffers", &variant, parts);
         }
     }
     if 2 * ranks * (ranks - 1) <= MAX_MESSAGES {
         let order: Vec<usize> = (0..ranks).collect();
-        add_variant("ring".into(), String::new(), vec![ring(&order, whole)]);
+        add("ring", "", vec![ring(&order, whole)]);
         for extents in extents.iter().filter(|extents| is_torus && extents.len() > 1) {
             let parts = vec![ring(&snake(extents), whole)];
-            add_variant("ring from neighbour to neighbour".into(), shape(extents), parts);
+            add("ring from neighbour to neighbour", &shape(extents), parts);
         }
         let backwards: Vec<usize> = order.iter().rev().copied().collect();
         let parts = [(order, 0), (backwards, 1)].map(|(order, index)| ring(&order, Part::of(bytes, element, index, 2)));
-        add_variant("ring both ways".into(), String::new(), parts.to_vec());
+        add("ring both ways", "", parts.to_vec());
     }
-    distinguished(forms, &variants)
+    distinguished(forms)
 }
 
 /// Forms of which no two have one name: those that had say which variant they are.
-fn distinguished(mut forms: Vec<Form>, variants: &[String]) -> Vec<Form> {
+fn distinguished(mut forms: Vec<Form>) -> Vec<Form> {
     let names: Vec<String> = forms.iter().map(|form| form.name.clone()).collect();
-    for (form, variant) in forms.iter_mut().zip(variants) {
+    for form in &mut forms {
         if names.iter().filter(|name| **name == form.name).count() > 1 {
-            form.name = format!("{}, {variant}", form.name);
+            form.name = format!("{}, {}", form.name, form.variant);
         }
     }
     forms
