@@ -19,7 +19,6 @@ from weft.model.refine import bootstrap
 from weft.model.scaling import Fold, Scaling
 from weft.model.terms import TERMS
 from weft.samples import DEFAULT_CONFIDENCE, PARAMETERS, validate
-from weft.samples.dependence import inflation
 
 MIN_POINTS = 4
 """The fewest points of a model: fewer leave nothing to choose a form by."""
@@ -292,8 +291,7 @@ def _common(points: Points, generator: np.random.Generator) -> float:
     medians = np.log(bootstrap(points, generator) / points.seconds)
     covariance = np.cov(medians, rowvar=False)
     off = covariance[~np.eye(len(points), dtype=bool)]
-    inflated = float(np.mean([inflation(column[~np.isnan(column)]) for column in launches.T]))
-    return max(0.0, float(off.mean())) * inflated * len(launches) / (len(launches) - 1)
+    return max(0.0, float(off.mean())) * points.inflation * len(launches) / (len(launches) - 1)
 
 
 def _alternatives(models: Sequence[Scaling]) -> list[list[Scaling]]:

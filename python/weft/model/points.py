@@ -9,6 +9,7 @@ import numpy as np
 import polars as pl
 
 from weft.model.lines import Floats
+from weft.samples.dependence import inflation
 
 MIN_LAUNCHES = 4
 """The fewest launches that are resampled: fewer say too little of what another launch would give."""
@@ -40,6 +41,11 @@ class Points:
 
     def __len__(self) -> int:
         return len(self.bytes)
+
+    @property
+    def inflation(self) -> float:
+        """How much more medians over launches vary than those of independent ones, on average over the points."""
+        return float(np.mean([inflation(column[~np.isnan(column)]) for column in self.launches.T]))
 
     def select(self, chosen: np.ndarray) -> Points:
         """The points where `chosen` is true."""

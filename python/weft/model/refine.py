@@ -11,7 +11,6 @@ from scipy import optimize, special
 from weft.model.curve import Estimate
 from weft.model.lines import EXACT, Floats, huber
 from weft.model.points import MIN_LAUNCHES, Points
-from weft.samples.dependence import inflation
 
 RESAMPLES = 200
 """Bootstrap samples of launches."""
@@ -145,7 +144,7 @@ def of_launches(
         medians = np.atleast_2d(np.cov(bootstrap(points, generator) / points.seconds, rowvar=False))
         medians *= count / (count - 1)
     shared = _in_common(medians)
-    inflated = UNSEEN * float(np.mean([inflation(column[~np.isnan(column)]) for column in points.launches.T]))
+    inflated = UNSEEN * points.inflation
     relative = of_seconds * points.seconds
     together, own, whole = (
         relative @ one @ relative.T for one in (shared, np.diag(np.diag(medians - shared)), medians)
