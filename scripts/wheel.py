@@ -275,7 +275,7 @@ def with_extras(installation: Installation) -> None:
 
 def readme() -> list[str]:
     """The README's Python."""
-    return re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), re.DOTALL)
+    return re.findall(r"```python[^\n]*\n(.*?)```", (ROOT / "README.md").read_text(), re.DOTALL)
 
 
 def expect(title: str, output: str, *wanted: str) -> None:

@@ -161,6 +161,41 @@ def test_examples_of_help_are_commands_that_there_are():
             command.make_context("weft", words)
 
 
+def inline_commands():
+    """The commands in the sentences of the README and of all pages but the history of versions."""
+    pages = [ROOT / "README.md", *(path for path in sorted(DOCS.rglob("*.md")) if path.name != "CHANGELOG.md")]
+    for path in pages:
+        sentences = re.sub(r"^ *```.*?^ *```$", "", path.read_text(), flags=re.MULTILINE | re.DOTALL)
+        for command in re.findall(r"`weft ([^`]+)`", sentences):
+            yield path.relative_to(ROOT), " ".join(command.split())
+
+
+def unknown_word(words):
+    """The first word of a command that the command line does not know: the command's own name, or an option."""
+    command = typer.main.get_command(commands.app)
+    path = []
+    while words and hasattr(command, "commands"):
+        if words[0].startswith("-") or words[0] == "COMMAND":
+            return None
+        if words[0] not in command.commands:
+            return words[0]
+        path.append(words.pop(0))
+        command = command.commands[path[-1]]
+    parameters = command.get_params(typer.Context(command))
+    options = {name for parameter in parameters for name in (*parameter.opts, *parameter.secondary_opts)}
+    typed = (re.sub(r"[=\]].*", "", word.lstrip("[")) for word in words)
+    return next((word for word in typed if re.match(r"--?[a-zA-Z]", word) and word not in options), None)
+
+
+def test_commands_in_sentences_are_commands_that_there_are():
+    shown = list(inline_commands())
+    assert len(shown) > 80
+    wrong = [f"{path}: weft {text}" for path, text in shown if unknown_word(text.split(" script.py")[0].split())]
+    assert not wrong, "\n".join(wrong)
+    assert unknown_word(["measure", "echo", "--no-such"]) == "--no-such"
+    assert unknown_word(["no-such"]) == "no-such"
+
+
 def test_the_page_of_schedule_files_has_every_key_of_a_schedule():
     page = schedule_file.page()
     schedule = schedule_file.schedule()

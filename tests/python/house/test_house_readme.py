@@ -1,4 +1,4 @@
-"""What the README shows runs as it stands: its Python, and the commands of its table, one after the other."""
+"""What the README shows runs as it stands: its blocks, and the commands of its table, one after the other."""
 
 import functools
 import re
@@ -8,13 +8,16 @@ import subprocess
 import sys
 
 import pytest
+from blocks import PYTHON, SHELL, blocks, run_command
 from floors import ROOT
 
 import weft
+from weft.cli import errors
 from weft.launch.protocol import Protocol
 
 README = (ROOT / "README.md").read_text()
-BLOCKS = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
+BLOCKS = list(blocks(README))
+PROGRAMS = [block for block in BLOCKS if block.language == PYTHON]
 ROWS = re.findall(r"^\| (`weft .*?) \| .* \|$", README, re.MULTILINE)
 COMMANDS = [command for row in ROWS for command in re.findall(r"`(weft [^`]*)`", row)]
 
@@ -25,20 +28,40 @@ SHORTENED = {
 """Commands that measure here, and what makes them short; the first also measures what a later one reads."""
 MINUTES = {"weft study --quick", "weft suite", "weft measure arithmetic linpack stream"}
 """Commands of a minute and more: tests of the command line, of studies and of benchmarks of one node do it in short."""
-PROGRAMS = {
-    "weft fghc advise": "programs/fghc/program1.fghc",
-    "weft fghc": "programs/fghc/queens.fghc",
-}
+FILE = str(ROOT / "programs/fghc/queens.fghc")
 """What FILE stands for."""
 
 
 @pytest.mark.mpi
-@pytest.mark.parametrize("number", range(len(BLOCKS)))
+@pytest.mark.parametrize("number", range(len(PROGRAMS)))
 def test_python_runs(native, tmp_path, monkeypatch, number):
     monkeypatch.chdir(tmp_path)
     brief = functools.partial(weft.measure, protocol=Protocol(launches=6, budget=1.0), seconds_per_point=0.001)
     monkeypatch.setattr(weft, "measure", brief)
-    exec(compile(BLOCKS[number], f"README.md, Python {number}", "exec"), {})
+    exec(compile(PROGRAMS[number].text, f"README.md, Python {number}", "exec"), {})
+
+
+@pytest.mark.alone
+@pytest.mark.mpi
+def test_blocks_of_commands_run(native, tmp_path):
+    write_programs(tmp_path)
+    shown = [block for block in BLOCKS if block.language in SHELL]
+    assert all(block.is_run or len(block.why_not) > 10 for block in shown)
+    commands = [(command, block) for block in shown if block.is_run for command in block.commands()]
+    assert len(commands) > 6
+    for command, block in commands:
+        outcome = run_command(command, block, tmp_path)
+        # What is measured in shorter time than a reader would take has often not converged, and says so.
+        allowed = {0, errors.REGRESSION} if block.more else {0}
+        assert outcome.returncode in allowed, f"README.md:{block.line}: {command}\n{outcome.stderr}"
+
+
+def write_programs(folder):
+    """The programs that the page tells to save, and the files of other tools that it reads."""
+    for block in BLOCKS:
+        if block.title:
+            (folder / block.title).write_text(block.text)
+    shutil.copytree(ROOT / "tests" / "python" / "importing" / "outputs", folder, dirs_exist_ok=True)
 
 
 MORE_LAUNCHES = (24, 48, 96)
@@ -50,14 +73,12 @@ UNKNOWN = ("cannot be told from 0", "so no machine file was written")
 @pytest.mark.mpi
 def test_commands_run(native, tmp_path):
     assert len(COMMANDS) > 20
-    (tmp_path / "stencil.py").write_text(next(block for block in BLOCKS if "Geometry(" in block))
-    shutil.copytree(ROOT / "tests" / "python" / "importing" / "outputs", tmp_path, dirs_exist_ok=True)
+    write_programs(tmp_path)
     for command in COMMANDS:
         if command in MINUTES:
             continue
         words = [word.replace("programs/", f"{ROOT}/programs/") for word in shlex.split(command)]
-        stands = next((file for start, file in PROGRAMS.items() if command.startswith(start)), "")
-        words = [str(ROOT / stands) if word == "FILE" else word for word in words] + SHORTENED.get(command, [])
+        words = [FILE if word == "FILE" else word for word in words] + SHORTENED.get(command, [])
         outcome = run(words, tmp_path)
         for launches in MORE_LAUNCHES:
             if command != FIT or not any(words in outcome.stderr for words in UNKNOWN):
