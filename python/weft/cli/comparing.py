@@ -13,8 +13,8 @@ from weft.cli import errors, estimands, outputs, teaching
 if TYPE_CHECKING:
     import polars as pl
 
-RATIO, LOW, HIGH = "ratio ", "ratio_low ", "ratio_high "
-"""How the columns of ratios and of the ends of their intervals begin."""
+SECONDS, RATIO, LOW, HIGH = "seconds ", "ratio ", "ratio_low ", "ratio_high "
+"""How the columns of times, of ratios and of the ends of their intervals begin."""
 
 _EXAMPLES = """
 weft compare ipsc860 ncube6400  # two machines of the catalogue
@@ -42,7 +42,10 @@ def compare(
     estimand: estimands.Chosen = None,
     fail_above: Annotated[
         float | None,
-        typer.Option(help="Exit code 3 if the whole interval of a ratio is above this; 1.1 means slower by a tenth."),
+        typer.Option(
+            help="Exit code 3 if the whole interval of a ratio is above this; 1.1 means slower by a tenth. Exit code 1 "
+            "if there is no ratio to judge."
+        ),
     ] = None,
     shown: outputs.Shown = outputs.Format.TABLE,
     output: Annotated[Path | None, typer.Option("-o", "--output", help="Write the comparison to a .csv file.")] = None,
@@ -73,9 +76,8 @@ def compare(
             typer.echo(alike)
     for note in notes:
         typer.echo(note, err=True)
-    if fail_above is not None and (slower := _slower(joined, fail_above)):
-        typer.echo(f"slower than --fail-above {fail_above:g}: {'; '.join(slower)}", err=True)
-        raise typer.Exit(errors.REGRESSION)
+    if fail_above is not None:
+        _judge(joined, fail_above, [name for name, table in zip(names, samples, strict=True) if _is_measured(table)])
 
 
 def _show(joined: pl.DataFrame) -> None:
@@ -94,7 +96,7 @@ def _show(joined: pl.DataFrame) -> None:
         table.add_column(heading, justify="left" if joined.schema[name] == pl.String else "right")
     for row in joined.iter_rows(named=True):
         table.add_row(*(_ratio(row, name) if name.startswith(RATIO) else _cell(name, row[name]) for name in columns))
-    times = [index for index, name in enumerate(columns) if name.startswith("seconds ")]
+    times = [index for index, name in enumerate(columns) if name.startswith(SECONDS)]
     show(table, keys=times[0], breaks=times)
 
 
@@ -116,9 +118,53 @@ def _alike(joined: pl.DataFrame) -> str:
     return f"~ {alike} of {len(intervals)} ratios with an interval cannot be told from 1: the intervals overlap."
 
 
+def _judge(joined: pl.DataFrame, limit: float, measured: list[str]) -> None:
+    """Say what is slower than a limit, and what could not be judged as it should be; exit if something is slower, or
+    if there was nothing to judge."""
+    ratios = list(_ratios(joined))
+    if not ratios:
+        typer.echo("--fail-above: nothing to judge, since no row is of two machines or files", err=True)
+        raise typer.Exit(errors.FAILURE)
+    for note in (_missing(joined), _without_interval(joined, measured)):
+        if note:
+            typer.echo(f"--fail-above: {note}", err=True)
+    if slower := _slower(joined, limit):
+        typer.echo(f"slower than --fail-above {limit:g}: {'; '.join(slower)}", err=True)
+        raise typer.Exit(errors.REGRESSION)
+
+
+def _is_measured(table: pl.DataFrame) -> bool:
+    return "measured" in table["source"].to_list()
+
+
+def _missing(joined: pl.DataFrame) -> str:
+    """How many rows of the first have no counterpart, in words; empty where all have one."""
+    first, *others = (name.removeprefix(SECONDS) for name in joined.columns if name.startswith(SECONDS))
+    there = joined.filter(joined[SECONDS + first].is_not_null())
+    counts = {other: there[SECONDS + other].null_count() for other in others}
+    return "; ".join(
+        f"{count} of {len(there)} rows of {first} not judged, since {other} has no such rows"
+        for other, count in counts.items()
+        if count
+    )
+
+
+def _without_interval(joined: pl.DataFrame, measured: list[str]) -> str:
+    """How many ratios of measured times have no interval, in words; empty where all have one."""
+    first = _first(joined)
+    ratios = [(low, high) for _, name, _, low, high in _ratios(joined) if name in measured or first in measured]
+    without = sum(low == high for low, high in ratios)
+    if not without:
+        return ""
+    return (
+        f"{without} of {len(ratios)} ratios have no interval, since one launch tells none, and are judged as they are; "
+        "weft measure -o FILE --resume adds launches"
+    )
+
+
 def _slower(joined: pl.DataFrame, limit: float) -> list[str]:
     """The ratios whose whole interval is above a limit, in words."""
-    keys = [name for name in joined.columns if not name.startswith(("seconds ", RATIO, LOW, HIGH))]
+    keys = [name for name in joined.columns if not name.startswith((SECONDS, RATIO, LOW, HIGH))]
     slower = []
     for row, machine, ratio, low, high in _ratios(joined):
         if low > limit:
@@ -142,7 +188,7 @@ def _between(low: float, high: float) -> str:
 
 def _first(joined: pl.DataFrame) -> str:
     """The machine that the ratios refer to."""
-    return next(name for name in joined.columns if name.startswith("seconds ")).removeprefix("seconds ")
+    return next(name for name in joined.columns if name.startswith(SECONDS)).removeprefix(SECONDS)
 
 
 def _ratio(row: dict[str, Any], name: str) -> str:
@@ -159,6 +205,6 @@ def _cell(name: str, value: object) -> str:
 
     if value is None:
         return ""
-    if name.startswith("seconds "):
+    if name.startswith(SECONDS):
         return seconds(float(str(value)))
     return length(float(str(value))) if name == "bytes" else str(value)
