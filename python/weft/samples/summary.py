@@ -205,11 +205,14 @@ class Convergence(NamedTuple):
         Those that have not converged.
     widest
         The largest half-width, as a share of the median; None where a point has one launch only, and so no interval.
+    launches
+        The fewest launches of a point, if no interval of so few covers as much as it is to; None where all have enough.
     """
 
     points: int
     loose: int
     widest: float | None
+    launches: int | None = None
 
     def __str__(self) -> str:
         """In words, for people.
@@ -218,9 +221,14 @@ class Convergence(NamedTuple):
         '117 of 270 points not converged; the widest interval is ±40%'
         >>> str(Convergence(3, 0, 0.02))
         'all of 3 points converged; the widest interval is ±2%'
+        >>> str(Convergence(3, 3, 0.02, launches=6))
+        '3 of 3 points not converged, as 6 launches are fewer than the 20 of a 95% interval; the widest interval is ±2%'
         """
         known = f"{self.loose} of {self.points} points not converged"
         known = known if self.loose else f"all of {self.points} points converged"
+        if self.launches is not None:
+            count = f"{self.launches} launches are" if self.launches > 1 else "1 launch is"
+            known += f", as {count} fewer than the {MINIMUM_LAUNCHES} of a {DEFAULT_CONFIDENCE:.0%} interval"
         return known if self.widest is None else f"{known}; the widest interval is ±{self.widest:.0%}"
 
 
@@ -235,7 +243,10 @@ def convergence(summary: pl.DataFrame) -> Convergence:
     known = summary.filter(pl.col("converged").is_not_null())
     has_intervals = not known.is_empty() and bool((known["launches"] > 1).all())
     widest = float(str(known["half_width"].max())) if has_intervals else None
-    return Convergence(len(known), int((~known["converged"]).sum()), widest)
+    few = known.filter(known["launches"] < MINIMUM_LAUNCHES)["launches"]
+    return Convergence(
+        len(known), int((~known["converged"]).sum()), widest, None if few.is_empty() else int(str(few.min()))
+    )
 
 
 def coverage_words(summary: pl.DataFrame) -> str:

@@ -140,7 +140,10 @@ def test_loose_points_are_warned_of(tmp_path):
     report(table, tmp_path / "r.html")
     (subject,) = collect(table).own
     convergence = str(samples.convergence(subject.summary))
-    assert convergence == "2 of 2 points not converged; the widest interval is ±50%"
+    assert convergence == (
+        "2 of 2 points not converged, as 6 launches are fewer than the 20 of a 95% interval; "
+        "the widest interval is ±50%"
+    )
     text = text_of(tmp_path / "r.html")
     assert f"Not converged:</b> here, measured: {convergence}." in text
     assert dict(tables.conditions(subject))["Points"] == convergence
