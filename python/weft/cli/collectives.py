@@ -101,7 +101,7 @@ def compile(
         )
     if output is not None:
         deliver(storing.content(schedule.to_json(), output), output)
-        typer.echo(f"written to {output}", err=plainly)
+        outputs.written(output, plainly=plainly)
 
 
 def _group(nodes: str) -> list[int]:

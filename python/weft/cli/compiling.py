@@ -240,7 +240,7 @@ def compile(
     if not outputs.show_plainly(_figures(schedule, len(connections)), shown):
         _summary(schedule, len(connections))
     if output is not None:
-        typer.echo(f"written to {output}", err=shown is not outputs.Format.TABLE)
+        outputs.written(output, plainly=shown is not outputs.Format.TABLE)
     if interrupted:
         kept = f"is in {output}; --force looks for a better one" if output else "is above; nothing was written (no -o)"
         typer.echo(f"interrupted: the best schedule so far {kept}", err=True)

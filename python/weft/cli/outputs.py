@@ -154,6 +154,13 @@ def wrote(text: str) -> None:
         note(text)
 
 
+def written(output: Path, *, plainly: bool) -> None:
+    """A line that says where the result is: below its table, or on standard error if standard output is for other
+    programs; not under `--quiet`."""
+    if not speaking.is_quiet():
+        typer.echo(f"written to {output}", err=plainly)
+
+
 def note(text: str) -> None:
     """A line on standard error."""
     from rich.console import Console

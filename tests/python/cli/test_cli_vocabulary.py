@@ -102,9 +102,18 @@ def test_an_option_of_one_name_has_its_short_form_everywhere():
                 assert (long in spelled(option)) == (short in spelled(option)), (name, option.opts)
 
 
-def test_quiet_says_nothing_of_files(native, tmp_path):
-    words = f"measure echo --on ipsc860 --bytes 8 -o {tmp_path / 'samples.csv'}"
-    assert "1 samples" in " ".join(run(words).stderr.split())
+@pytest.mark.parametrize(
+    ("words", "file", "says"),
+    [
+        ("measure echo --on ipsc860 --bytes 8", "samples.csv", "1 samples"),
+        ("compile hypercube --on iwarp64 --effort 0", "schedule.json", "written to"),
+        ("compile broadcast --on hgx-h100 --bytes 1K", "collective.json", "written to"),
+    ],
+)
+def test_quiet_says_nothing_of_files(native, tmp_path, words, file, says):
+    words += f" -o {tmp_path / file}"
+    loud = run(words)
+    assert says in " ".join((loud.stdout + loud.stderr).split())
     quiet = run(f"{words} --force --quiet")
     assert (quiet.stdout, quiet.stderr) == ("", "")
 
