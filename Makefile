@@ -6,6 +6,7 @@
 # make bench   lists the benchmarks; one of them: make bench NAME=shifts ARGS="--rounds 3 --no-record"
 # make wheel   dist/: the source distribution, and the wheel built from it, for glibc 2.17 and later
 # make check-wheel   that wheel, installed into empty environments and used; all of them: PYTHONS="python3.11 python3.13"
+# make check-install   the same for continuous integration: with what make setup has compiled, any size, one paper
 # make docs    the documentation site, to be opened from the disk: site/index.html
 # make lint    formatting, clippy, ruff, mypy
 # make clean   removes what make made
@@ -28,7 +29,7 @@ FOREIGN := python/weft/capi/lib
 
 RUST_SOURCES := Cargo.toml Cargo.lock $(shell find crates -name '*.rs' -o -name '*.toml' -o -name 'functions.txt' -o -name 'handles.txt' 2>/dev/null)
 
-.PHONY: setup wheel check-wheel study test test-rust test-python fuzz loom bench docs lint format clean
+.PHONY: setup wheel check-wheel check-install study test test-rust test-python fuzz loom bench docs lint format clean
 
 setup: $(VENV)/installed
 
@@ -66,6 +67,10 @@ $(VENV)/zig-ready: $(VENV)/packages-ready
 
 wheel: $(VENV)/zig-ready
 	$(BIN)/python scripts/wheel.py build --zig
+
+check-install: setup
+	$(BIN)/python scripts/wheel.py build --quick
+	$(BIN)/python scripts/wheel.py check --quick
 
 PYTHONS ?= $(PYTHON)
 check-wheel:

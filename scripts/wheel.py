@@ -3,13 +3,15 @@
     python scripts/wheel.py build       dist/weft-VERSION.tar.gz, and the wheel that is built from it
     python scripts/wheel.py check       that wheel, in empty environments, with neither compilers nor Rust in PATH
     python scripts/wheel.py check --python python3.11 --python python3.13
+    python scripts/wheel.py build --quick; python scripts/wheel.py check --quick    as continuous integration does
 
 The build needs what pyproject.toml builds with and a Rust toolchain; with `--zig` (`pip install 'maturin[zig]'
 cargo-zigbuild`) it links for the C library of manylinux2014 (glibc 2.17), else for that of this machine. The
 libraries for programs of MPI in virtual time and for C and Fortran are no part of the extension module: they are
 compiled from the checkout and put beside the Python sources. What is compiled stays in target/wheel, so that another
 build compiles only what has changed. The check installs packages with pip; it takes minutes, nearly all of them for
-reproducing papers and measuring.
+reproducing papers and measuring. With `--quick` the build takes from target/ what `make setup` has compiled, for this
+machine and with no thought of size, and the check reproduces one paper only.
 """
 
 from __future__ import annotations
@@ -18,6 +20,7 @@ import argparse
 import filecmp
 import os
 import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -29,6 +32,10 @@ from collections.abc import Sequence
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(ROOT / "tests" / "python" / "house"))
+
+from blocks import MEASURES, Block, blocks  # noqa: E402
+
 DIST = ROOT / "dist"
 BUILD = ROOT / "target" / "wheel"
 
@@ -81,13 +88,16 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     commands = parser.add_subparsers(required=True)
     building = commands.add_parser("build", help="the source distribution, and the wheel from it")
-    building.add_argument("--zig", action="store_true", help="link for manylinux2014")
-    building.set_defaults(run=lambda options: build(options.zig))
+    kind = building.add_mutually_exclusive_group()
+    kind.add_argument("--zig", action="store_true", help="link for manylinux2014")
+    kind.add_argument("--quick", action="store_true", help="with what `make setup` has compiled")
+    building.set_defaults(run=lambda options: build(zig=options.zig, quick=options.quick))
     checking = commands.add_parser("check", help="the wheel in dist, installed and used")
     checking.add_argument(
         "--python", action="append", help="an interpreter; may be repeated; the first tries everything"
     )
-    checking.set_defaults(run=lambda options: check(options.python or [sys.executable]))
+    checking.add_argument("--quick", action="store_true", help="any size, and one paper")
+    checking.set_defaults(run=lambda options: check(options.python or [sys.executable], quick=options.quick))
     options = parser.parse_args()
     try:
         options.run(options)
@@ -95,7 +105,7 @@ def main() -> None:
         sys.exit(f"wheel.py: {error}")
 
 
-def build(zig: bool) -> None:
+def build(*, zig: bool = False, quick: bool = False) -> None:
     """Makes both files in dist, in place of earlier ones."""
     DIST.mkdir(exist_ok=True)
     for earlier in [*DIST.glob("weft-*.tar.gz"), *DIST.glob("weft-*.whl")]:
@@ -104,28 +114,29 @@ def build(zig: bool) -> None:
     run([*maturin, "sdist", "--out", str(DIST)], ROOT)
     source = BUILD / "source"
     unpack(only("weft-*.tar.gz"), source)
-    options = ["--compression-level", "9", *(["--zig", "--compatibility", "manylinux2014"] if zig else [])]
+    options = ["--compression-level", "1" if quick else "9"]
+    options += ["--zig", "--compatibility", "manylinux2014"] if zig else []
+    profile, target = ("release", ROOT / "target") if quick else (PROFILE, BUILD / "target")
     # The linker is found by the Python that comes first in PATH, which must be the one that has it.
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
-    variables = {**os.environ, "PATH": path, "CARGO_TARGET_DIR": str(BUILD / "target")}
+    variables = {**os.environ, "PATH": path, "CARGO_TARGET_DIR": str(target)}
     # The source distribution has not all crates of the workspace: this takes what only they need out of its lock file.
     run(["cargo", "metadata", "--quiet", "--format-version", "1"], source, quiet=True)
-    compile_libraries(source / "python" / "weft", zig, variables)
-    run([*maturin, "build", "--profile", PROFILE, "--locked", *options, "--out", str(DIST)], source, variables)
+    compile_libraries(source / "python" / "weft", profile, zig, variables)
+    run([*maturin, "build", "--profile", profile, "--locked", *options, "--out", str(DIST)], source, variables)
     print(facts(only("weft-*.whl")))
 
 
-def compile_libraries(package: Path, zig: bool, variables: dict[str, str]) -> None:
+def compile_libraries(package: Path, profile: str, zig: bool, variables: dict[str, str]) -> None:
     """The libraries beside the extension module, each where it is looked for."""
-    target = host()
-    command = ["cargo-zigbuild", "zigbuild"] if zig else ["cargo", "build"]
-    named = f"{target}.{GLIBC}" if zig else target
+    target = host() if zig else ""
+    command = ["cargo-zigbuild", "zigbuild", "--target", f"{target}.{GLIBC}"] if zig else ["cargo", "build"]
     crates = [word for crate in LIBRARIES for word in ("--package", crate)]
-    run([*command, "--profile", PROFILE, "--locked", "--lib", "--target", named, *crates], ROOT, variables)
+    run([*command, "--profile", profile, "--locked", "--lib", *crates], ROOT, variables)
     for crate, name in LIBRARIES.items():
         stem = "weft" if crate == "weft-capi" else crate.replace("-", "_")
         (package / name).parent.mkdir(parents=True, exist_ok=True)
-        shutil.copyfile(Path(variables["CARGO_TARGET_DIR"], target, PROFILE, f"lib{stem}.so"), package / name)
+        shutil.copyfile(Path(variables["CARGO_TARGET_DIR"], target, profile, f"lib{stem}.so"), package / name)
 
 
 def host() -> str:
@@ -170,17 +181,17 @@ def facts(wheel: Path) -> str:
     return f"{wheel.name}: {wheel.stat().st_size / 1e6:.1f} MB, glibc {newest}"
 
 
-def check(interpreters: Sequence[str]) -> None:
+def check(interpreters: Sequence[str], *, quick: bool = False) -> None:
     """Installs the wheel into an empty environment of each interpreter, and uses it; the first tries everything."""
     wheel = only("weft-*.whl")
     print(facts(wheel))
-    if wheel.stat().st_size > MAX_BYTES:
+    if wheel.stat().st_size > MAX_BYTES and not quick:
         raise WheelError(f"{wheel.name} has {wheel.stat().st_size} bytes, more than {MAX_BYTES}")
     for number, interpreter in enumerate(interpreters):
         with tempfile.TemporaryDirectory(prefix="weft-wheel-") as folder:
             installation = Installation(interpreter, Path(folder))
             installation.install(str(wheel))
-            alone(installation, papers=number == 0)
+            alone(installation, papers=number == 0 and not quick)
             if number == 0:
                 with_extras(installation)
 
@@ -215,7 +226,7 @@ class Installation:
 
     def weft(self, words: str) -> str:
         """What a command prints, which must succeed."""
-        return self._run([str(self.bin / "weft"), *words.split()], f"weft {words}", 0)
+        return self._run([str(self.bin / "weft"), *words.split()], f"weft {words}", (0,))
 
     def refused(self, words: str) -> str:
         """What a command says that must be refused."""
@@ -223,12 +234,16 @@ class Installation:
 
     def python(self, code: str, title: str) -> str:
         """What a program prints, which must succeed."""
-        return self._run([str(self.bin / "python"), "-c", code], title, 0)
+        return self._run([str(self.bin / "python"), "-c", code], title, (0,))
 
-    def _run(self, words: Sequence[str], title: str, wanted: int | None) -> str:
+    def run(self, words: Sequence[str], title: str, wanted: Sequence[int]) -> str:
+        """What a command prints that ends with one of these exit codes."""
+        return self._run([str(self.bin / "weft"), *words], title, wanted)
+
+    def _run(self, words: Sequence[str], title: str, wanted: Sequence[int] | None) -> str:
         start = time.monotonic()
         done = subprocess.run(words, cwd=self.work, env=self.variables, capture_output=True, text=True, check=False)
-        if (done.returncode != 0) if wanted == 0 else (done.returncode == 0):
+        if done.returncode == 0 if wanted is None else done.returncode not in wanted:
             raise WheelError(f"{title}: exit code {done.returncode}\n{done.stdout}{done.stderr}")
         print(f"  {title or 'weft'}: {time.monotonic() - start:.1f} s")
         return done.stdout + done.stderr
@@ -268,6 +283,7 @@ def with_extras(installation: Installation) -> None:
     installation.weft("report samples.csv -o simulated.html")
     for number, block in enumerate(readme(), 1):
         installation.python(block, f"README, Python {number}")
+    readme_commands(installation)
     (installation.work / "ring.py").write_text(RING)
     expect("weft run", installation.weft("run --on ipsc860 -n 8 ring.py"), "28")
     installation.weft("study --quick -o first")
@@ -275,7 +291,26 @@ def with_extras(installation: Installation) -> None:
 
 def readme() -> list[str]:
     """The README's Python."""
-    return re.findall(r"```python[^\n]*\n(.*?)```", (ROOT / "README.md").read_text(), re.DOTALL)
+    return [block.text for block in page() if block.language == "python"]
+
+
+def page() -> list[Block]:
+    """The blocks of the README."""
+    return list(blocks((ROOT / "README.md").read_text()))
+
+
+def readme_commands(installation: Installation) -> None:
+    """The README's blocks of commands, with the programs that it tells to save."""
+    for block in page():
+        if block.title:
+            (installation.work / block.title).write_text(block.text)
+    for block in page():
+        if not (block.is_run and block.language == "sh"):
+            continue
+        for command in block.commands():
+            words = f"{command} {block.more}" if block.more and command.startswith(MEASURES) else command
+            # 3: what is measured in shorter time than a reader would take has often not converged.
+            installation.run(shlex.split(words)[1:], words, (0, 3) if block.more else (0,))
 
 
 def expect(title: str, output: str, *wanted: str) -> None:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 _NEXT = """\
-weft tells what messages cost: on this machine, and on others that are described.
+weft measures and predicts what messages cost, on this machine and on described ones.
 
-  weft measure echo --on ipsc860   an echo on a hypercube of 1990, in virtual time
+  weft measure echo --on ipsc860   a ping-pong on a hypercube of 1990, in virtual time
   weft study                       this machine, in three minutes, with a report
-  weft machines                    the machines that are described
+  weft machines                    the described machines that come with weft
   weft --help                      every command, with examples"""
 
 

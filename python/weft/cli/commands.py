@@ -29,9 +29,10 @@ from weft.cli import (
 _EXAMPLES = """
 weft study  # measure this machine, fit it, compare it with the catalogue, write study/report.html
 weft suite  # measure every group of benchmarks here, write suite/report.html
-weft machines  # the machines there are
+weft machines  # the described machines that come with weft
 weft measure echo --on ipsc860 --hops 1:6  # the echo benchmark on an iPSC/860 of 1990, in virtual time
-weft measure echo -o here.csv  # the same on this machine, over MPI
+weft run --on ipsc860 -n 8 script.py  # your own mpi4py script on eight nodes of it
+weft measure echo -o here.csv  # the benchmark on this machine, over MPI
 weft fit here.csv -o here.toml  # what its messages cost, as a machine file
 weft compare here.toml ipsc860  # side by side
 """
