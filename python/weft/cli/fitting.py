@@ -97,7 +97,7 @@ def fit(
         return
     if output is not None and output.suffix == ".json":
         raise UsageError(f"{output}: echo has a machine file; name a .toml file, or choose --benchmark echo for models")
-    fitted = model.fit(samples.read(file), machine, source, most_pieces=most_pieces, tolerance=tolerance)
+    fitted = model.fit(samples.read(file, nonempty=True), machine, source, most_pieces=most_pieces, tolerance=tolerance)
     if outputs.show_plainly(fitted.table(), shown):
         for note in fitted.notes:
             outputs.note(f"note: {note}")

@@ -24,7 +24,7 @@ def load(
         models = model.read_models(file)
         _refuse_others(file, models, benchmark=benchmark, machine=machine, source=source)
         return models
-    table = samples.read(file)
+    table = samples.read(file, nonempty=True)
     names = table["benchmark"].unique(maintain_order=True).to_list()
     if benchmark is None:
         if "echo" in names and not is_asked:

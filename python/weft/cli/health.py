@@ -169,7 +169,7 @@ def _read(path: Path, each: Each) -> PairTimes:
     from weft import samples
     from weft.health import pair_times
 
-    return pair_times(samples.read(path), each_rank=each is Each.RANK, origin=str(path))
+    return pair_times(samples.read(path, nonempty=True), each_rank=each is Each.RANK, origin=str(path))
 
 
 def _simulated(

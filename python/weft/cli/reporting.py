@@ -41,7 +41,7 @@ def report(
 
     check_report()
     outputs.check(output, (".html", ".htm"), force=force, space=SPACE)
-    table = pl.concat([samples.read(file) for file in files], how="diagonal_relaxed")
+    table = pl.concat([samples.read(file, nonempty=True) for file in files], how="diagonal_relaxed")
     named = table["machine"].unique().to_list()
     known = [weft.machine(name) for name in machine or []]
     known += [

@@ -171,7 +171,7 @@ def _here(paper: str, samples: Path | None, measure: bool) -> pl.DataFrame | Non
     if samples is not None:
         from weft.samples import read
 
-        return read(samples)
+        return read(samples, nonempty=True)
     if not measure:
         return None
     from weft.study.reproducing import check_column, measured_now

@@ -26,7 +26,7 @@ _WIDTHS = {pl.Boolean: 1, pl.Int8: 1, pl.UInt8: 1, pl.Int16: 2, pl.UInt16: 2, pl
 """Bytes of a value in memory; 64 for others, such as text."""
 
 
-def read(path: str | os.PathLike[str]) -> pl.DataFrame:
+def read(path: str | os.PathLike[str], *, nonempty: bool = False) -> pl.DataFrame:
     """Read and check a file of samples.
 
     Parameters
@@ -34,6 +34,8 @@ def read(path: str | os.PathLike[str]) -> pl.DataFrame:
     path
         A `.csv` file with a header line, or a `.parquet` file. In CSV an empty cell is an empty value, and a column
         outside of the schema is integer, float or text, the first that holds all its values.
+    nonempty
+        Whether a table without rows is an error.
 
     Returns
     -------
@@ -43,7 +45,8 @@ def read(path: str | os.PathLike[str]) -> pl.DataFrame:
     Raises
     ------
     SamplesError
-        If the file is neither CSV nor Parquet, or not a table of samples; the message names file, row and column.
+        If the file is neither CSV nor Parquet, or not a table of samples; the message names file, row and column. If it
+        has no samples where some are needed.
     OSError
         If the file cannot be read.
 
@@ -61,7 +64,10 @@ def read(path: str | os.PathLike[str]) -> pl.DataFrame:
     with path.open("rb"):
         pass  # A missing or forbidden file is an OSError with its name, before any parser sees it.
     table = _read_csv(path) if suffix == ".csv" else _read_parquet(path)
-    return validate(table, str(path))
+    table = validate(table, str(path))
+    if nonempty and table.is_empty():
+        raise SamplesError(f"{quoted(str(path))} has no samples, only the names of columns")
+    return table
 
 
 def write(table: pl.DataFrame, path: str | os.PathLike[str], *, force: bool = False) -> None:

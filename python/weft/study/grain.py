@@ -43,7 +43,7 @@ def conclusion(subjects: Sequence[str] = (), estimand: str | None = None) -> tup
     named = with_estimand([find_machine(name) for name in subjects if Path(name).suffix not in _SUFFIXES], estimand)
     for name in subjects:
         if Path(name).suffix in _SUFFIXES:
-            part = grains(samples.read(name))
+            part = grains(samples.read(name, nonempty=True))
             if part.is_empty():
                 raise UsageError(
                     f"{name}: the grain needs samples of one machine of echo at 8 or 1024 bytes and of arithmetic, row "

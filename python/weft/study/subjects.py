@@ -47,7 +47,10 @@ def tables(
     UsageError
         If there are fewer than two subjects, or lengths are given beside files that say which.
     """
-    sources = [(subject, samples.read(subject) if Path(subject).suffix in _SUFFIXES else None) for subject in subjects]
+    sources = [
+        (subject, samples.read(subject, nonempty=True) if Path(subject).suffix in _SUFFIXES else None)
+        for subject in subjects
+    ]
     files = [table for _, table in sources if table is not None]
     machines = with_estimand([find_machine(subject) for subject, table in sources if table is None], estimand)
     if len(subjects) < 2 and not any(table.n_unique(["source", "machine"]) > 1 for table in files):

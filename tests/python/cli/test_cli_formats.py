@@ -63,3 +63,21 @@ def test_notes_of_a_fit_are_not_among_its_rows(command):
     _, out, err = command("fit echo.csv --format json")
     assert {"startup", "startup_low", "startup_high", "byte_time", "half_bandwidth"} <= set(json.loads(out)[0])
     assert err.startswith("note: ")
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "fit empty.csv",
+        "fit empty.csv --benchmark barrier",
+        "compare empty.csv alpha",
+        "report empty.csv -o page.html",
+        "health --samples empty.csv",
+        "machines grain empty.csv",
+    ],
+)
+def test_a_file_without_samples_is_refused(stand_ins, command, line, tmp_path):
+    (tmp_path / "empty.csv").write_text("source,machine,benchmark,ranks,hops,bytes,repetition,seconds\n")
+    code, _, err = command(*line.split())
+    assert (code, err) == (2, "error: empty.csv has no samples, only the names of columns\n")
+    assert not (tmp_path / "page.html").exists()
