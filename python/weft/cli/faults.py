@@ -35,6 +35,15 @@ def degraded(on: str, faults: list[str] | None, estimand: Estimand | None = None
     return machine.with_faults(_listed(faults)) if faults else machine
 
 
+def noise(faults: list[str] | None) -> list[str]:
+    """Of some faults, those that are noise and no defect.
+
+    >>> noise(["node:17=0.8", "noise=0.05"])
+    ['noise=0.05']
+    """
+    return [fault for fault in _listed(faults or []) if fault.startswith("noise=")]
+
+
 def refuse_here(on: str, faults: list[str] | None) -> None:
     """Refuse faults where time is real.
 

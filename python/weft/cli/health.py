@@ -102,9 +102,10 @@ def health(
 ) -> None:
     """Measure every pair of nodes, and name the nodes, links and pairs that are slow.
 
-    Pairs are measured in rounds in which every node has one partner, with short and long messages in both directions.
-    Their times are compared with a baseline; on a described machine, with the machine without faults; otherwise, with
-    pairs at the same distance. Run it under srun or mpiexec with at least one rank on every node, or name hosts.
+    Pairs are measured in rounds in which every node has one partner, with short and long messages in both directions;
+    after them a barrier and an allreduce over all. Times are compared with a baseline; on a described machine, with the
+    machine without faults; otherwise, pairs with pairs at the same distance. Run it under srun or mpiexec with at least
+    one rank on every node, or name hosts.
 
     Here every launch is kept in a journal beside the output (OUTPUT.journal) as soon as it ends. However the command
     ended, --resume continues from there.
@@ -112,7 +113,8 @@ def health(
     The exit code is 0 if all is healthy, 3 if something is slow, 4 if something is broken.
     """
     from weft._core import UsageError
-    from weft.health import diagnose
+    from weft.health import collectives, diagnose
+    from weft.health.pairs import pair_times
     from weft.health.running import Plan, trials_of
     from weft.launch.ranges import values
     from weft.parameters import table
@@ -130,71 +132,95 @@ def health(
     machine: Machine | None = None
     expected: PairTimes | None = None
     lost: list[tuple[str, str]] = []
+    normal: pl.DataFrame | None = None
     if samples_file is not None:
-        times, name = _read(samples_file, each), str(samples_file)
+        rows, name = _table(samples_file), str(samples_file)
+        times = pair_times(rows, each_rank=each is Each.RANK, origin=name)
     elif on != "here":
-        times, expected, machine, samples = _simulated(on, ranks, fault, estimand, plan, seed)
+        times, expected, machine, rows = _simulated(on, ranks, fault, estimand, plan, seed)
+        normal = _normal_collectives(on, fault, estimand, times, seed)
         name = machine.name
-        _write(samples, output)
+        _write(rows, output)
     else:
-        measured = _here(ranks, hosts, plan, output, each, resume=resume, force=force)
+        measured = _here(ranks, hosts, plan, output, resume=resume, force=force)
         if measured is None:
             return
-        (times, lost), name = measured, "here"
+        (rows, lost), name = measured, "here"
+        times = pair_times(rows, each_rank=each is Each.RANK, origin=name)
     if baseline is not None:
-        expected = _normal(baseline, times, each, estimand if on == "here" else None)
+        expected, normal = _normal(baseline, times, each, estimand if on == "here" else None)
     origin = baseline if baseline is not None else "the machine without faults"
     trial = None if machine is None or baseline is not None else trials_of(machine, times, plan, seed)
     diagnosis = diagnose(
-        times, expected=expected, machine=machine, threshold=threshold, lost=lost, origin=origin, trial=trial
-    )
+        times, expected=expected, machine=machine, threshold=threshold, lost=lost, origin=origin, trial=trial,
+        collectives=collectives.times(rows, normal),
+    )  # fmt: skip
     if watch is not None:
         _watch(diagnosis, name, watch, threshold)
     _deliver(diagnosis, name, html, shown)
 
 
-def _normal(baseline: str, times: PairTimes, each: Each, estimand: Estimand | None) -> PairTimes:
-    """What is normal by samples or by a machine: files of samples end in what those end in."""
+def _normal(
+    baseline: str, times: PairTimes, each: Each, estimand: Estimand | None
+) -> tuple[PairTimes, pl.DataFrame | None]:
+    """What is normal, of pairs and of collectives, by samples or by a machine: files of samples end in what those end
+    in. By a machine only pairs are judged: which algorithm a library chooses for a collective is not in its file."""
     from weft._core import UsageError
+    from weft.health import pair_times
     from weft.health.running import normal_of
 
     if baseline.endswith((".csv", ".parquet")):
         if estimand is not None:
             raise UsageError("--estimand chooses among the costs of a machine file, and --baseline is of samples")
-        return _read(Path(baseline), each)
-    return normal_of(estimands.described(baseline, estimand), times)
+        table = _table(Path(baseline))
+        return pair_times(table, each_rank=each is Each.RANK, origin=baseline), table
+    return normal_of(estimands.described(baseline, estimand), times), None
 
 
-def _read(path: Path, each: Each) -> PairTimes:
+def _normal_collectives(
+    on: str, fault: list[str] | None, estimand: Estimand | None, times: PairTimes, seed: int
+) -> pl.DataFrame:
+    """The collectives without faults, but with the same noise, which slows them on a healthy machine too."""
+    from weft.health import collectives
+
+    machine = faults.degraded(on, faults.noise(fault), estimand)
+    return collectives.simulated(machine, times.nodes, times.lengths, len(times.launches), seed)
+
+
+def _table(path: Path) -> pl.DataFrame:
     from weft import samples
-    from weft.health import pair_times
 
-    return pair_times(samples.read(path, nonempty=True), each_rank=each is Each.RANK, origin=str(path))
+    return samples.read(path, nonempty=True)
 
 
 def _simulated(
     on: str, ranks: int | None, planted: list[str] | None, estimand: Estimand | None, plan: Plan, seed: int
 ) -> tuple[PairTimes, PairTimes, Machine, pl.DataFrame]:
     """Measured with faults, expected without them, the machine, and what was measured as samples."""
+    import polars as pl
+
     from weft.cli.progress import Bar
+    from weft.health import collectives
     from weft.health.running import samples_of, simulate
 
     described, degraded = (faults.degraded(on, each, estimand) for each in (None, planted))
     with Bar(f"simulating {on}") as bar:
         times, _ = simulate(degraded, ranks, plan, seed=seed, progress=bar)
         expected, _ = simulate(described, ranks, plan, seed=seed) if planted else (times, 0.0)
-    return times, expected, described, samples_of(times, described.name)
+    over_all = collectives.simulated(degraded, times.nodes, plan.lengths, plan.launches, seed)
+    over_all = over_all.with_columns(machine=pl.lit(described.name))
+    table = pl.concat([samples_of(times, described.name), over_all], how="diagonal_relaxed")
+    return times, expected, described, table
 
 
 def _here(
-    ranks: int | None, hosts: str | None, plan: Plan, output: Path | None, each: Each, *, resume: bool, force: bool
-) -> tuple[PairTimes, list[tuple[str, str]]] | None:
+    ranks: int | None, hosts: str | None, plan: Plan, output: Path | None, *, resume: bool, force: bool
+) -> tuple[pl.DataFrame, list[tuple[str, str]]] | None:
     """What was measured here, and the hosts that were lost; None on ranks that say nothing."""
     from dataclasses import asdict
 
     from weft._core import RunError
     from weft.cli.progress import Bar
-    from weft.health import pair_times
     from weft.health.running import measure
     from weft.launch.environment import launcher
 
@@ -202,7 +228,7 @@ def _here(
     request = {"health": asdict(plan), "ranks": ranks, "hosts": hosts}
     kept = output if job is None or job.rank == 0 else None
     with outputs.journal(kept, request, resume=resume, force=force) as journal:
-        with Bar("measuring all pairs", shown=job is None) as bar:
+        with Bar("measuring pairs and collectives", shown=job is None) as bar:
             measurement, lost = measure(plan, ranks, hosts.split(",") if hosts else None, bar, journal)
         if not measurement.writes:
             return None
@@ -214,7 +240,7 @@ def _here(
         outputs.note(f"[bold yellow]not everything was measured[/]: {measurement.failure}")
     if measurement.table.is_empty():
         raise measurement.failure or RunError(outputs.NOTHING_MEASURED)
-    return pair_times(measurement.table, each_rank=each is Each.RANK, origin="here"), lost
+    return measurement.table, lost
 
 
 def _write(table: pl.DataFrame, output: Path | None) -> None:

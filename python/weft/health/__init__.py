@@ -9,7 +9,8 @@
 node 5 is slow: messages take 1.25 times as long at 256 KiB ...
 """
 
+from weft.health.collectives import CollectiveTime
 from weft.health.diagnosis import Diagnosis, Verdict, diagnose, sentence, summary
 from weft.health.pairs import PairTimes, pair_times
 
-__all__ = ["Diagnosis", "PairTimes", "Verdict", "diagnose", "pair_times", "sentence", "summary"]
+__all__ = ["CollectiveTime", "Diagnosis", "PairTimes", "Verdict", "diagnose", "pair_times", "sentence", "summary"]

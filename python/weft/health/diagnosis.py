@@ -11,6 +11,7 @@ import numpy as np
 from weft import units
 from weft._core import Machine
 from weft.health import expectation, inference, suspects, trials
+from weft.health.collectives import CollectiveTime
 from weft.health.expectation import Residuals
 from weft.health.inference import Finding
 from weft.health.pairs import Matrix, PairTimes, over
@@ -52,6 +53,8 @@ class Diagnosis:
         Nodes that did not answer, or were lost on the way, each with what is known of that.
     notes
         What a reader should know of how it was found.
+    collectives
+        What collectives over all nodes took.
     """
 
     times: PairTimes
@@ -61,15 +64,20 @@ class Diagnosis:
     lost: list[tuple[str, str]]
     threshold: float = THRESHOLD
     notes: list[str] = field(default_factory=list)
+    collectives: list[CollectiveTime] = field(default_factory=list)
 
     @property
     def verdict(self) -> Verdict:
         """The worst of all findings."""
         if self.lost or any(_is_broken(finding) for finding in self.findings):
             return Verdict.BROKEN
-        if self.findings or self.misplaced or self.slow_lengths():
+        if self.findings or self.misplaced or self.slow_lengths() or self.slow_collectives():
             return Verdict.SLOW
         return Verdict.HEALTHY
+
+    def slow_collectives(self) -> list[CollectiveTime]:
+        """The collectives over all nodes that take longer than expected, beyond their intervals."""
+        return [each for each in self.collectives if each.is_slow(self.threshold)]
 
     def slow_lengths(self) -> dict[int, float]:
         """By how much all pairs together are slower than expected, for lengths where that counts."""
@@ -101,6 +109,7 @@ def diagnose(
     lost: Sequence[tuple[str, str]] = (),
     origin: str = "the baseline",
     trial: Trial | None = None,
+    collectives: Sequence[CollectiveTime] = (),
 ) -> Diagnosis:
     """Tell what is slow in a cluster from the times of all pairs of its nodes.
 
@@ -120,6 +129,8 @@ def diagnose(
         What messages call the expectation.
     trial
         Simulates the same rounds on the machine with faults; what is named is then confirmed by trying it.
+    collectives
+        What collectives over all nodes took, beside what they should.
 
     Raises
     ------
@@ -139,7 +150,7 @@ def diagnose(
     notes = _notes(times, residuals)
     gone = [*lost, *((name, "nothing was measured of it") for name in times.silent())]
     if times.nodes < MIN_NODES:
-        return Diagnosis(times, residuals, [], [], gone, threshold, notes)
+        return Diagnosis(times, residuals, [], [], gone, threshold, notes, [*collectives])
     least = float(np.log1p(threshold))
     candidates = _suspects(times, residuals, machine)
     explained, values, quickest = _explained(times, residuals, candidates, least, trial)
@@ -149,7 +160,7 @@ def diagnose(
         explained, pairs = _without_swapped(explained, swapped, times), _without_swapped(pairs, swapped, times)
     return Diagnosis(
         times, residuals, [*explained, *pairs], [(times.names[i], times.names[j]) for i, j in swapped], gone,
-        threshold, notes,
+        threshold, notes, [*collectives],
     )  # fmt: skip
 
 
@@ -241,6 +252,12 @@ def sentence(diagnosis: Diagnosis, finding: Finding) -> str:
     return f"{name} {'are' if suspect.name.startswith('the uplinks') else 'is'} slow: messages take {says}"
 
 
+def _of_collective(each: CollectiveTime) -> str:
+    slowdown, low, high = each.slowdown or 1.0, each.low or 1.0, each.high or 1.0
+    interval = f" ({low:.2f} to {high:.2f})" if f"{low:.2f}" < f"{high:.2f}" else ""
+    return f"{each.name} takes {slowdown:.2f} times as long as expected{interval}, {units.seconds(each.seconds)}"
+
+
 def _with_others(suspect: suspects.Suspect) -> str:
     """The name, with what cannot be told from it."""
     others = [other for other in suspect.others if suspect.kind != "node" or other.startswith("the cable")]
@@ -261,6 +278,7 @@ def summary(diagnosis: Diagnosis) -> list[str]:
     for length, factor in diagnosis.slow_lengths().items():
         lines.append(f"all pairs together take {factor:.2f} times as long as expected at {units.length(length)}")
     lines += [sentence(diagnosis, finding) for finding in diagnosis.findings]
+    lines += [_of_collective(each) for each in diagnosis.slow_collectives()]
     for first, second in diagnosis.misplaced:
         lines.append(f"nodes {first} and {second} have each other's place: their distances are swapped")
     return lines

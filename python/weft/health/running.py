@@ -18,6 +18,7 @@ import polars as pl
 
 from weft import _core
 from weft._core import Machine, RunError, UsageError
+from weft.health import collectives
 from weft.health.pairs import BENCHMARK, PairTimes, of_columns
 from weft.health.trials import Trial
 from weft.inputs import quoted
@@ -72,6 +73,11 @@ class Plan:
         if self.iterations is not None:
             parameters["iterations"] = self.iterations
         return Request(BENCHMARK, ranks, parameters, seed=seed, passes=passes)
+
+    def requests(self, ranks: int, passes: int = 1) -> list[Request]:
+        """All that one launch measures: the pairs, then collectives over all ranks."""
+        pairs = self.request(ranks, passes=passes)
+        return [pairs, *collectives.requests(pairs)]
 
 
 def simulate(
@@ -178,7 +184,7 @@ def normal_of(machine: Machine, times: PairTimes) -> PairTimes:
 
 
 def samples_of(times: PairTimes, machine: str) -> pl.DataFrame:
-    """Simulated times as samples."""
+    """Simulated times of pairs as samples."""
     count = times.nodes
     pairs = [(i, j) for i in range(count) for j in range(count) if i != j]
     senders, receivers = np.array(pairs).T
@@ -240,10 +246,10 @@ def measure(
     if hosts is not None and count != len(hosts):
         raise UsageError(f"--ranks {count} on {len(hosts)} hosts: every host has one rank; leave --ranks out")
     if job is not None:
-        request = plan.request(count, passes=plan.launches)
-        return measure_requests([request], Protocol(1), progress=progress, journal=journal), []
+        wanted = plan.requests(count, passes=plan.launches)
+        return measure_requests(wanted, Protocol(1), progress=progress, journal=journal), []
     if hosts is None:
-        return measure_requests([plan.request(count)], plan.protocol(), progress=progress, journal=journal), []
+        return measure_requests(plan.requests(count), plan.protocol(), progress=progress, journal=journal), []
     return _on_what_answers(plan, list(hosts), progress, journal)
 
 
@@ -260,7 +266,7 @@ def _on_what_answers(
     while True:
         try:
             with _on_hosts(hosts):
-                wanted = [plan.request(len(hosts))]
+                wanted = plan.requests(len(hosts))
                 measurement = measure_requests(wanted, plan.protocol(), progress=progress, journal=journal)
         except RunError as error:
             measurement = Measurement(pl.DataFrame(), failure=error)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from dataclasses import asdict
 from html import escape
 
 import numpy as np
@@ -29,8 +30,8 @@ _SCALE = 2.0
 def rows(diagnosis: Diagnosis) -> pl.DataFrame:
     """One row for each finding and length.
 
-    Columns: `kind` (node, sender, receiver, link, cable, detour, groups, pair, misplaced, lost or all), `name`,
-    `bytes`, `slowdown` (the factor of the time), `low` and `high` (its 95% interval), `confidence`, `pairs`.
+    Columns: `kind` (node, sender, receiver, link, cable, detour, groups, pair, misplaced, lost, all or collective),
+    `name`, `bytes`, `slowdown` (the factor of the time), `low` and `high` (its 95% interval), `confidence`, `pairs`.
     """
     entries: list[tuple[object, ...]] = []
     for finding in diagnosis.findings:
@@ -47,6 +48,10 @@ def rows(diagnosis: Diagnosis) -> pl.DataFrame:
     entries += [("lost", f"node {name}", *empty) for name, _ in diagnosis.lost]
     shifts = diagnosis.slow_lengths().items()
     entries += [("all", "all pairs", length, factor, None, None, None, None) for length, factor in shifts]
+    entries += [
+        ("collective", each.name, each.bytes, each.slowdown, each.low, each.high, None, None)
+        for each in diagnosis.slow_collectives()
+    ]
     return pl.DataFrame(entries, _SCHEMA, orient="row")
 
 
@@ -74,6 +79,7 @@ def to_json(diagnosis: Diagnosis, machine: str) -> str:
         "findings": rows(diagnosis).to_dicts(),
         "groups": diagnosis.residuals.groups.tolist(),
         "node_slowdown": {str(length): factors for length, factors in diagnosis.node_factors().items()},
+        "collectives": [asdict(each) for each in diagnosis.collectives],
         "summary": summary(diagnosis),
         "notes": diagnosis.notes,
     }

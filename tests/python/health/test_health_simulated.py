@@ -64,13 +64,19 @@ def test_exit_codes_and_formats(command):
     code, out, _ = command(f"health {quick} --fault node:3=0.7 --format json")
     report = json.loads(out)
     assert (code, report["verdict"], report["exit_code"]) == (3, "slow", 3)
-    assert {finding["name"] for finding in report["findings"]} == {"node 3"}
+    assert {each["name"] for each in report["findings"] if each["kind"] != "collective"} == {"node 3"}
+    slow = {each["name"]: each["slowdown"] for each in report["findings"] if each["kind"] == "collective"}
+    assert slow.keys() <= {f"allreduce of {length} over 8 ranks" for length in ("8 B", "256 KiB")}
+    # No transfer is slowed by more than the node's 1 / 0.7.
+    assert slow
+    assert all(1.05 < factor < 1 / 0.7 + 1e-9 for factor in slow.values())
+    assert {each["benchmark"] for each in report["collectives"]} == {"barrier", "allreduce"}
     code, out, _ = command(f"health {quick} --fault node:3=0.1 --format prometheus")
     assert code == 4
     assert 'weft_health_status{machine="ipsc860"} 4' in out.splitlines()
     code, out, _ = command(f"health {quick} --fault node:3=0.7 --format csv")
     assert code == 3
-    assert set(pl.read_csv(out.encode())["name"]) == {"node 3"}
+    assert set(pl.read_csv(out.encode()).filter(pl.col("kind") != "collective")["name"]) == {"node 3"}
 
 
 def test_samples_and_baselines(command, tmp_path):
@@ -172,7 +178,7 @@ def test_ranks_of_this_computer(command):
     assert "take each rank for a node with --each rank" in " ".join(err.split())
     code, out, err = command("health --ranks 3 --launches 1 --seconds 0.001 --each rank --format json -o here.csv")
     assert json.loads(out)["nodes"] == ["rank 0", "rank 1", "rank 2"], err
-    samples = pl.read_csv("here.csv")
+    samples = pl.read_csv("here.csv").filter(pl.col("benchmark") == "pairs")
     assert sorted(samples.select("sender", "receiver", "bytes").rows()) == sorted(
         (i, j, length) for i in range(3) for j in range(3) if i != j for length in (8, 262_144)
     )
