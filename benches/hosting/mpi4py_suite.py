@@ -14,13 +14,13 @@ import collections
 import json
 import os
 import shutil
-import subprocess
 import sys
 import tempfile
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from benches.benchmark import Benchmark, Need, numbers, positive
+from benches.hosting.limited import run_limited
 from benches.recording import Report
 
 PASSED = 0.95
@@ -76,7 +76,9 @@ def options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--isolate", action="store_true", help="ranks with a process each (default one for all)")
     parser.add_argument("--machine", default="ipsc860", help="the machine (default ipsc860)")
     parser.add_argument("--part-of", type=Path, metavar="RECORD", help="keep what this record has of other ranks")
-    parser.add_argument("--limit", type=positive, default=900, help="seconds for a module (default 900)")
+    parser.add_argument(
+        "--limit", type=positive, default=900, help="processor time for a module, in seconds (default 900)"
+    )
 
 
 def check(parser: argparse.ArgumentParser, chosen: argparse.Namespace) -> None:
@@ -121,14 +123,9 @@ def run_module(module: str, folder: Path, ranks: int, chosen: argparse.Namespace
     command += ["--isolate"] if chosen.isolate else []
     command += [str(folder / "run_module.py"), module, str(results)]
     environment = {**os.environ, "MPI4PY_TEST_SPAWN": "0"}
-    try:
-        done = subprocess.run(
-            command, cwd=folder, env=environment, capture_output=True, text=True, timeout=chosen.limit, check=False
-        )
-        lines = [line for line in done.stderr.splitlines() if line.startswith("error")]
-        ended = lines[0][:200] if lines else f"the process ended with exit code {done.returncode}"
-    except subprocess.TimeoutExpired:
-        ended = f"not done in {chosen.limit} s"
+    done = run_limited(command, chosen.limit, cwd=folder, env=environment)
+    lines = [line for line in done.errors.splitlines() if line.startswith("error")]
+    ended = done.reason or (lines[0][:200] if lines else f"the process ended with exit code {done.code}")
     read = [_read(results / f"outcomes.{rank}.json") for rank in range(ranks)]
     tally.add(module, [dict(outcomes) for outcomes in read], list(_read(results / "tests.0.json")), ended)
 

@@ -23,6 +23,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from benches.benchmark import Benchmark, positive
+from benches.hosting.limited import run_limited
 from benches.recording import Report
 
 PASSED = 0.95
@@ -85,7 +86,9 @@ def options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--compiler", default="mpicc", help="mpicc of MPICH (default mpicc)")
     parser.add_argument("--programs", type=Path, metavar="FOLDER", help="keep the compiled programs here")
     parser.add_argument("--part-of", type=Path, metavar="RECORD", help="keep what this record has of other folders")
-    parser.add_argument("--limit", type=positive, default=120, help="seconds for a run (default 120)")
+    parser.add_argument(
+        "--limit", type=positive, default=120, help="processor time for a run, in seconds (default 120)"
+    )
 
 
 def check(parser: argparse.ArgumentParser, chosen: argparse.Namespace) -> None:
@@ -229,27 +232,14 @@ def run_test(program: Path, test: Test, chosen: argparse.Namespace, folder: Path
     """Run a test; why it has not passed."""
     command = [sys.executable, "-m", "weft.cli.main", "run", "--on", chosen.machine, "-n", str(test.ranks)]
     command += [str(program), *test.arguments]
-    with subprocess.Popen(
-        command,
-        cwd=folder,
-        env={**os.environ, **dict(test.variables)},
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        errors="replace",
-    ) as process:
-        try:
-            output, errors = process.communicate(timeout=chosen.limit)
-        except subprocess.TimeoutExpired:
-            process.kill()
-            process.communicate()
-            return f"not done in {chosen.limit} s"
-    if process.returncode == 0 and "no errors" in output.lower():
+    done = run_limited(command, chosen.limit, cwd=folder, env={**os.environ, **dict(test.variables)})
+    if done.reason is not None:
+        return done.reason
+    if done.code == 0 and "no errors" in done.output.lower():
         return None
-    lines = [line for line in (output + errors).splitlines() if line.strip() and "makespan" not in line]
+    lines = [line for line in (done.output + done.errors).splitlines() if line.strip() and "makespan" not in line]
     said = [line for line in lines if line.startswith("error")] or lines or ["it says nothing"]
-    return f"exit code {process.returncode}: {said[0][:200]}"
+    return f"exit code {done.code}: {said[0][:200]}"
 
 
 def run(chosen: argparse.Namespace, report: Report) -> None:
