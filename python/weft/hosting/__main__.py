@@ -12,6 +12,7 @@ from types import ModuleType
 from typing import Any, NoReturn
 
 from weft import files
+from weft.hosting import ending
 from weft.hosting.hub import Hub, Report, flush
 from weft.hosting.modules import Modules
 
@@ -61,26 +62,19 @@ def _run(
     sys.modules["__main__"] = main
     try:
         exec(code, main.__dict__)
-        _finalize()
+        ending.end()
     except SystemExit as end:
         if end.code is None or isinstance(end.code, int):
             codes[rank] = (end.code or 0) & 0xFF
         else:
             print(end.code, file=sys.stderr)
             codes[rank] = 1
-        _finalize()
+        ending.end()
     except BaseException:
         flush()
         text = traceback.format_exc().splitlines()
         print("\n".join(f"[rank {rank}] {line}" for line in text), file=sys.stderr)
         fail(rank, 1, text[-1])
-
-
-def _finalize() -> None:
-    """End MPI as mpi4py does when the interpreter ends."""
-    mpi = sys.modules.get("mpi4py.MPI")
-    if mpi is not None and mpi.Is_initialized() and not mpi.Is_finalized():
-        mpi.Finalize()
 
 
 def _write(path: str, report: Report, codes: list[int]) -> None:

@@ -12,6 +12,8 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+from weft.hosting.ending import own_end
+
 __all__ = ["Modules"]
 
 
@@ -32,7 +34,7 @@ class Modules(importlib.abc.MetaPathFinder):
         self._mains: list[ModuleType] = [sys.modules["__main__"]] * ranks
         self._current: int | None = None
         self._names: set[str] = set()
-        self._has_numpy = False
+        self._has_numpy = self._has_mpi4py = False
 
     def find_spec(
         self, name: str, path: Sequence[str] | None = None, target: ModuleType | None = None
@@ -56,6 +58,8 @@ class Modules(importlib.abc.MetaPathFinder):
             return
         if not self._has_numpy and "numpy" in sys.modules:
             self._divide_numpy()
+        if not self._has_mpi4py:
+            self._has_mpi4py = own_end()
         if self._names:
             self._exchange(before, rank)
         self._current = rank

@@ -1,0 +1,41 @@
+"""How a rank of a process ends MPI while others go on."""
+
+from __future__ import annotations
+
+import ctypes
+import sys
+from typing import Any
+
+from weft.hosting.library import path
+
+__all__ = ["end", "own_end"]
+
+_MPI4PY = "mpi4py.MPI"
+
+
+def own_end() -> bool:
+    """Let `MPI.Finalize` end MPI for the rank that calls it, if mpi4py is loaded; whether it is.
+
+    mpi4py's own function first clears what it keeps once for the process: the key and the tags of the communicators
+    over which it sends pickled objects. A rank that is done early would take them from those that still need them.
+    """
+    mpi: Any = sys.modules.get(_MPI4PY)
+    if mpi is None:
+        return False
+    mpi.Finalize = _finalize
+    return True
+
+
+def end() -> None:
+    """End MPI for the rank that runs, unless its program has done so or never began."""
+    mpi: Any = sys.modules.get(_MPI4PY)
+    if mpi is not None and mpi.Is_initialized() and not mpi.Is_finalized():
+        _finalize()
+
+
+def _finalize() -> None:
+    """Terminate the MPI execution environment."""
+    mpi: Any = sys.modules[_MPI4PY]
+    # The rank may wait in the call while others run: as from mpi4py, it is made without the interpreter's lock.
+    if code := ctypes.CDLL(str(path())).MPI_Finalize():
+        raise mpi.Exception(code)
