@@ -163,7 +163,7 @@ pub trait PreparedOperation {
     /// Carries it out once.
     fn run(&mut self) -> Result<(), CommError>;
 
-    /// Starts it; of operations that are started and waited for.
+    /// Starts it; of windows, and of operations that are started and waited for.
     fn start(&mut self) -> Result<(), CommError> {
         self.run()
     }

@@ -69,6 +69,19 @@ fn more_io_nodes_serve_more_nodes() {
 }
 
 #[test]
+fn one_node_reads_a_long_file_no_slower_from_more_io_nodes() {
+    // A short one shows that every disk has to find its part of it once.
+    for block in [1024, 4096, 16384, 65536] {
+        let of = |io_nodes| {
+            let (io_nodes, file_bytes) = (Some(io_nodes), Some(16 << 20));
+            rate(&Request { io_nodes, file_bytes, ..request("file-read", 1, &[block]) })
+        };
+        let rates = [1, 2, 4, 8].map(of);
+        assert!(rates.windows(2).all(|pair| pair[1] > 0.98 * pair[0]), "{block} bytes: {rates:?}");
+    }
+}
+
+#[test]
 fn longer_blocks_are_read_and_written_faster() {
     for (name, benchmark) in
         [("ipsc860", "file-read"), ("ipsc860", "file-write"), ("ipsc860", "file-host"), ("ncube6400", "file-host")]

@@ -21,8 +21,9 @@ impl Circuits {
     pub fn of(machine: &Machine) -> Option<Circuits> {
         let connections = machine.connections.as_ref().filter(|_| machine.switching == Switching::Circuit)?;
         let ports = connections.ports? as usize;
+        let of_io_nodes = 2 * machine.files.as_ref().map_or(0, |files| files.attached.len());
         let setup = Picos::from_seconds(connections.phase_time);
-        Some(Circuits { setup, ports, kept: Table::new(machine.topology.links()) })
+        Some(Circuits { setup, ports, kept: Table::new(machine.topology.links() + of_io_nodes) })
     }
 
     /// Uses the circuit between two nodes over these links, and says how long it takes to be there.

@@ -1,4 +1,5 @@
-//! Routes around dead links, and what messages cost on hardware that is slower than described.
+//! Routes to what is attached to nodes and around dead links, and what messages cost on hardware that is slower than
+//! described.
 
 use std::collections::VecDeque;
 
@@ -9,31 +10,65 @@ use weft_machine::{Degradation, Router, Topology, Vertex};
 use crate::cost::LinkCost;
 
 /// The routes of a machine, around its dead links where it has some.
+///
+/// What is attached to a node, as an I/O node is, is numbered after the nodes and has a link of its own in each direction,
+/// numbered after those of the topology.
 #[derive(Clone, Debug)]
 pub(crate) struct Routes {
     router: Router,
     detours: Option<Box<Detours>>,
+    nodes: usize,
+    links: usize,
+    /// The node that each is attached to.
+    attached: Box<[usize]>,
 }
 
 impl Routes {
     /// Those of a topology whose links all work.
     pub fn new(topology: &Topology) -> Routes {
-        Routes { router: topology.router(), detours: None }
+        let (nodes, links) = (topology.nodes(), topology.links());
+        Routes { router: topology.router(), detours: None, nodes, links, attached: Box::default() }
     }
 
     /// Those without some links. `every`: shortest routes for all pairs, so that each node on the way may choose again.
     pub fn without(topology: &Topology, dead: &[usize], every: bool) -> Routes {
         let detours = (!dead.is_empty()).then(|| Box::new(Detours::new(topology, dead, every)));
-        Routes { router: topology.router(), detours }
+        Routes { detours, ..Routes::new(topology) }
+    }
+
+    /// The same with something attached to each of these nodes.
+    pub fn with_attached(self, attached: &[usize]) -> Routes {
+        Routes { attached: attached.into(), ..self }
     }
 
     /// The links of a route, in order.
     #[inline(always)]
     pub fn visit(&mut self, from: usize, to: usize, mut visit: impl FnMut(usize)) {
+        if from.max(to) >= self.nodes {
+            return self.visit_attached(from, to, &mut visit);
+        }
         match self.detour(from, to) {
             None => self.router.route(from, to, visit),
             Some(links) => links.iter().for_each(|&link| visit(link)),
         }
+    }
+
+    /// The links of a route with an end that is attached to a node: its own, and those between the nodes.
+    #[cold]
+    fn visit_attached(&mut self, from: usize, to: usize, visit: &mut dyn FnMut(usize)) {
+        let own_link = |end: usize, leaves: usize| self.links + 2 * (end - self.nodes) + leaves;
+        let node_of = |end: usize| if end < self.nodes { end } else { self.attached[end - self.nodes] };
+        let (first, last) = (node_of(from), node_of(to));
+        let leaving = (from >= self.nodes).then(|| own_link(from, 1));
+        let entering = (to >= self.nodes).then(|| own_link(to, 0));
+        leaving.into_iter().for_each(&mut *visit);
+        if first != last {
+            match self.detour(first, last) {
+                None => self.router.route(first, last, &mut *visit),
+                Some(links) => links.iter().for_each(|&link| visit(link)),
+            }
+        }
+        entering.into_iter().for_each(visit);
     }
 
     /// The links of a route that is not the usual one, where the usual one is dead.
@@ -177,6 +212,32 @@ mod tests {
                 topology.route(from, to, |link| whole.push(link));
                 assert!(whole.contains(&dead) || route == whole, "only what must goes round");
             }
+        }
+    }
+
+    #[test]
+    fn what_is_attached_is_a_link_beyond_its_node() {
+        let topology = Topology::Hypercube { dimension: 3 };
+        let dead = {
+            let mut usual = Vec::new();
+            topology.route(0, 7, |link| usual.push(link));
+            usual[1]
+        };
+        for dead in [Vec::new(), vec![dead]] {
+            let mut routes = Routes::without(&topology, &dead, false).with_attached(&[7, 0, 7]);
+            let own = topology.links();
+            for (end, node) in [(8, 7), (9, 0), (10, 7)] {
+                for other in 0..8 {
+                    let (there, back) = (links(&mut routes, other, end), links(&mut routes, end, other));
+                    let mut between = if other == node { Vec::new() } else { links(&mut routes, other, node) };
+                    between.push(own + 2 * (end - 8));
+                    assert_eq!(there, between);
+                    let mut between = vec![own + 2 * (end - 8) + 1];
+                    between.extend(if other == node { Vec::new() } else { links(&mut routes, node, other) });
+                    assert_eq!(back, between);
+                }
+            }
+            assert_eq!(links(&mut routes, 8, 10), [own + 1, own + 4], "both are attached to one node");
         }
     }
 

@@ -32,15 +32,18 @@ pub struct Network {
 }
 
 impl Network {
-    /// The idle network of `machine`.
+    /// The idle network of `machine`, its I/O nodes included: number `i` of them is node `machine.nodes() + i`.
     pub fn new(machine: &Machine) -> Network {
+        let attached = machine.files.as_ref().map_or(&[][..], |files| &files.attached);
         let network = Network::with(&machine.topology, machine.switching, machine.node.memory_channels);
+        let network = network.with_attached(attached, machine.node.memory_channels);
         let network = Network { circuits: Circuits::of(machine), ..network };
         if machine.degradation.is_none() {
             return network;
         }
         let every = machine.switching == Switching::StoreAndForward;
-        let routes = Routes::without(&machine.topology, &machine.degradation.dead_links(), every);
+        let routes =
+            Routes::without(&machine.topology, &machine.degradation.dead_links(), every).with_attached(attached);
         let degraded = Some(Box::new(Degraded::new(&machine.degradation)));
         Network { routes, degraded, ..network }
     }
@@ -57,6 +60,18 @@ impl Network {
             memory: MemoryChannels::new(topology.nodes(), memory_channels),
             circuits: None,
             route: Vec::new(),
+        }
+    }
+
+    /// The same, idle, with something attached to each of these nodes by a link of its own in each direction; it has a
+    /// memory as a node has and is numbered after the nodes.
+    fn with_attached(self, attached: &[usize], memory_channels: Option<u32>) -> Network {
+        let ends = self.topology.nodes() + attached.len();
+        Network {
+            routes: self.routes.with_attached(attached),
+            links: Links::new(self.topology.links() + 2 * attached.len()),
+            memory: MemoryChannels::new(ends, memory_channels),
+            ..self
         }
     }
 
@@ -79,7 +94,8 @@ impl Network {
         self.links.record_traffic();
     }
 
-    /// What every link has carried, if it was recorded.
+    /// What every link has carried, if it was recorded: those of the topology, and after them of every I/O node the link
+    /// to it and the link from it.
     pub fn traffic(&self) -> Option<&Table<Traffic>> {
         self.links.traffic()
     }

@@ -10,7 +10,7 @@ use std::task::{Context, Poll, Waker};
 use weft_base::{Interrupt, Picos, memory};
 use weft_comm::{CommError, Program, RunError};
 use weft_machine::Machine;
-use weft_network::{Table, Traffic};
+use weft_network::Traffic;
 
 use crate::communicator::SimComm;
 use crate::core::{Core, RANK_BYTES};
@@ -241,6 +241,6 @@ fn outcome<T>(core: &RefCell<Core>, outputs: Vec<Option<T>>, program_bytes: usiz
         program_bytes,
         trace: core.trace.take(),
         unreceived: core.unreceived(),
-        traffic: core.network().traffic().map(Table::to_vec),
+        traffic: core.traffic(),
     }
 }

@@ -4,7 +4,7 @@ mod common;
 
 use common::machine;
 use weft_comm::files::{Access, FileSystem, Files};
-use weft_comm::{CommError, Communicator, Payload, Program, RunError};
+use weft_comm::{CommError, Communicator, Payload, Program, RunError, Source, Tag, TagSelector};
 use weft_machine::{ConcurrentFiles, HostFiles, Machine, Switching, Topology};
 use weft_sim::{Options, Placement, run};
 
@@ -53,15 +53,16 @@ fn nanos(seconds: f64) -> u64 {
     (seconds * 1e9).round() as u64
 }
 
-/// Of a request to node 0 from one hop away and a reply of `bytes`, control messages having 64: sending and receiving 10
-/// us each, a hop of 1 us and 0.1 us a byte.
-fn messages(bytes: f64) -> f64 {
-    (10e-6 + 1e-6 + 6.4e-6) + (1e-6 + bytes * 0.1e-6 + 10e-6)
+/// Of a request to the I/O node of node 0 from so many hops away from node 0 and a reply of `bytes`, control messages
+/// having 64: sending and receiving 10 us each, 1 us for a hop, of which the last leads to the I/O node, and 0.1 us a byte.
+fn messages(hops: f64, bytes: f64) -> f64 {
+    (10e-6 + (hops + 1.0) * 1e-6 + 6.4e-6) + ((hops + 1.0) * 1e-6 + bytes * 0.1e-6 + 10e-6)
 }
 
+/// The last rank reads.
 program!(ReadsTwice(comm) -> Vec<f64> {
     let mut times = Vec::new();
-    if comm.rank() == 1 {
+    if comm.rank() + 1 == comm.size() {
         let files = concurrent(&comm);
         let file = files.open("f", Access::ReadWrite).await?;
         files.write_at(file, 0, Payload::Phantom(3000)).await?;
@@ -78,10 +79,48 @@ program!(ReadsTwice(comm) -> Vec<f64> {
 
 #[test]
 fn a_read_costs_its_messages_its_overheads_and_once_its_disk() {
-    let times = simulate(&with_files(), 2, ReadsTwice).unwrap().swap_remove(1);
-    let cached = 2e-3 + 3e-3 + messages(1000.0);
-    assert_eq!(nanos(times[0]), nanos(cached + 10e-3 + 1e-3));
-    assert_eq!(nanos(times[1]), nanos(cached));
+    for ranks in 1..=3 {
+        let times = simulate(&with_files(), ranks, ReadsTwice).unwrap().swap_remove(ranks - 1);
+        let cached = 2e-3 + 3e-3 + messages(ranks as f64 - 1.0, 1000.0);
+        assert_eq!(nanos(times[0]), nanos(cached + 10e-3 + 1e-3), "{} hops", ranks - 1);
+        assert_eq!(nanos(times[1]), nanos(cached), "{} hops", ranks - 1);
+    }
+}
+
+program!(ReadsWhileOthersSend(comm) -> f64 {
+    let mut time = 0.0;
+    match comm.rank() {
+        0 => drop(comm.recv(Source::Rank(3), TagSelector::AnyUser, Payload::Phantom(1 << 20)).await?),
+        3 => drop(comm.send(0, Tag::User(0), Payload::Phantom(1 << 20)).await?),
+        1 => {
+            let files = concurrent(&comm);
+            let file = files.open("f", Access::ReadWrite).await?;
+            files.write_at(file, 0, Payload::Phantom(1000)).await?;
+            let start = comm.wtime();
+            files.read_at(file, 0, Payload::Phantom(1000)).await?;
+            time = comm.wtime() - start;
+        }
+        _ => {}
+    }
+    Ok(time)
+});
+
+#[test]
+fn an_io_node_has_a_memory_of_its_own() {
+    let mut machine = with_files();
+    machine.node.memory_channels = Some(1);
+    // A message of 100 ms into the memory of node 0 holds up nothing that only passes by its router.
+    let time = simulate(&machine, 4, ReadsWhileOthersSend).unwrap()[1];
+    assert_eq!(nanos(time), nanos(2e-3 + 3e-3 + messages(1.0, 1000.0)));
+}
+
+#[test]
+fn the_links_of_io_nodes_are_none_of_the_topology() {
+    let options = Options { traffic: true, ..Options::default() };
+    let machine = with_files();
+    let traffic = run(&machine, &Placement::identity(1), &ReadsTwice, &options).unwrap().traffic.unwrap();
+    assert_eq!(traffic.len(), machine.topology.links());
+    assert!(traffic.iter().all(|link| link.messages == 0), "node 0 reaches its I/O node over no other link");
 }
 
 program!(HostReads(comm) -> f64 {

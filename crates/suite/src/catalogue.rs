@@ -11,6 +11,7 @@ use crate::fan::{FanIn, FanOut};
 use crate::files::{FileHost, FileRead, FileWrite};
 use crate::halo::Halo;
 use crate::one_sided::{Accumulate, CompareAndSwap, FetchAndOp, Get, GetAccumulate, GetBandwidth, Put, PutBandwidth};
+use crate::overheads::{ReceiveOverhead, SendOverhead};
 use crate::overlap;
 use crate::pairs::Pairs;
 use crate::parameters::TABLE;
@@ -32,7 +33,7 @@ registry! {
     parameters: TABLE;
     benchmarks:
         Echo, EchoSelf, EchoHost, PingPing, MultiEcho, Ring,
-        Bandwidth, Bidirectional, MultiPair, Bisection, Pairs,
+        Bandwidth, Bidirectional, MultiPair, Bisection, Pairs, SendOverhead, ReceiveOverhead,
         EchoVector, EchoIndexed,
         Halo, StencilStep, StencilWithoutOverlap,
         RoutingEcho, RoutingCompute, Contention, FanIn, FanOut,

@@ -36,9 +36,13 @@ macro_rules! algorithm {
 }
 pub(crate) use algorithm;
 
-/// A benchmark of one collective: its kind, name, summary, aliases, what it takes, and an example.
+/// A benchmark of one collective: its kind, name, summary, aliases, what it takes, an example, and benchmarks of others that
+/// it is nearest to.
 macro_rules! collective {
-    ($kind:ident, $name:literal, $summary:literal, [$($alias:literal),*], [$($takes:expr),*], $example:literal) => {
+    (
+        $kind:ident, $name:literal, $summary:literal, [$($alias:literal),*], [$($takes:expr),*], $example:literal
+        $(, nearest of [$($near:literal),*])?
+    ) => {
         #[doc = $summary]
         pub struct $kind(Choice);
 
@@ -47,6 +51,7 @@ macro_rules! collective {
             const SUMMARY: &'static str = $summary;
             const GROUP: Group = Group::Collective;
             const ALIASES: &'static [&'static str] = &[$($alias),*];
+            $(const NEAREST_OF: &'static [&'static str] = &[$($near),*];)?
             const TAKES: &'static [Takes] = &[$($takes),*];
             const EXAMPLE: &'static str = $example;
 
@@ -72,17 +77,20 @@ collective! {
 
 collective! {
     Broadcast, "broadcast", "one rank's message to all",
-    ["bcast", "osu-bcast", "imb-bcast", "mpi-bcast"], [takes("bytes").of("message").default(BLOCKS).least(1), algorithm!(Broadcast)], "weft measure broadcast --ranks 2:16 --bytes 8,1K,64K"
+    ["bcast", "osu-bcast", "imb-bcast", "mpi-bcast"], [takes("bytes").of("message").default(BLOCKS).least(1), algorithm!(Broadcast)], "weft measure broadcast --ranks 2:16 --bytes 8,1K,64K",
+    nearest of ["imb-bcastmt"]
 }
 
 collective! {
     Reduce, "reduce", "the sum of all ranks' vectors on one rank",
-    ["osu-reduce", "imb-reduce", "mpi-reduce"], [takes("bytes").of("vector").default(BLOCKS).least(1).multiple_of(8), algorithm!(Reduce)], "weft measure reduce --ranks 2:16 --bytes 8,1K,64K"
+    ["osu-reduce", "imb-reduce", "mpi-reduce"], [takes("bytes").of("vector").default(BLOCKS).least(1).multiple_of(8), algorithm!(Reduce)], "weft measure reduce --ranks 2:16 --bytes 8,1K,64K",
+    nearest of ["imb-reducemt", "imb-reduce-local"]
 }
 
 collective! {
     Allreduce, "allreduce", "the sum of all ranks' vectors on all ranks",
-    ["osu-allreduce", "imb-allreduce", "mpi-allreduce"], [takes("bytes").of("vector").default(BLOCKS).least(1).multiple_of(8), algorithm!(Allreduce)], "weft measure allreduce --ranks 2:16 --bytes 8,1K,64K"
+    ["osu-allreduce", "imb-allreduce", "mpi-allreduce"], [takes("bytes").of("vector").default(BLOCKS).least(1).multiple_of(8), algorithm!(Allreduce)], "weft measure allreduce --ranks 2:16 --bytes 8,1K,64K",
+    nearest of ["imb-allreducemt"]
 }
 
 collective! {
@@ -107,7 +115,8 @@ collective! {
 
 collective! {
     Alltoallv, "alltoallv", "as alltoall, with blocks of 0 to 2 times the length (the same at every run of a seed)",
-    ["osu-alltoallv", "imb-alltoallv", "mpi-alltoallv"], [takes("bytes").of("block for one rank, on average").default(BLOCKS).least(1), algorithm!(Alltoallv)], "weft measure alltoallv --ranks 2:16 --bytes 8,1K,64K"
+    ["osu-alltoallv", "imb-alltoallv", "mpi-alltoallv"], [takes("bytes").of("block for one rank, on average").default(BLOCKS).least(1), algorithm!(Alltoallv)], "weft measure alltoallv --ranks 2:16 --bytes 8,1K,64K",
+    nearest of ["osu-alltoallw", "osu-ialltoallw", "osu-alltoallw-persistent"]
 }
 
 collective! {

@@ -25,6 +25,15 @@ impl Benchmark for Echo {
     const GROUP: Group = Group::PointToPoint;
     const ALIASES: &'static [&'static str] =
         &["pingpong", "ping-pong", "latency", "osu-latency", "imb-pingpong", "netpipe"];
+    const NEAREST_OF: &'static [&'static str] = &[
+        "osu-latency-mt",
+        "osu-latency-mp",
+        "osu-latency-persistent",
+        "osu-partitioned-latency",
+        "imb-pingpongmt",
+        "imb-pingpongspecificsource",
+        "imb-pingponganysource",
+    ];
     const TAKES: &'static [Takes] = &[takes("bytes").of("message").default(MESSAGES), takes("hops")];
     const EXAMPLE: &'static str = "weft measure echo --on ipsc860 --hops 1:6 --bytes 8:8192";
 

@@ -41,6 +41,7 @@ pub struct FanIn(Fan);
 
 impl Benchmark for FanIn {
     const NAME: &'static str = "fan-in";
+    const NEAREST_OF: &'static [&'static str] = &["osu-bw-fan-in"];
     const SUMMARY: &'static str =
         "1, 2, 4 and 6 neighbours send to one rank at once: time of one message there and the rate of all";
     const GROUP: Group = Group::Traffic;
@@ -74,6 +75,7 @@ pub struct FanOut(Fan);
 
 impl Benchmark for FanOut {
     const NAME: &'static str = "fan-out";
+    const NEAREST_OF: &'static [&'static str] = &["osu-bw-fan-out"];
     const SUMMARY: &'static str =
         "one rank sends to 1, 2, 4 and 6 neighbours at once: time of one message there and the rate of all";
     const GROUP: Group = Group::Traffic;

@@ -30,6 +30,20 @@ impl Benchmark for Halo {
         "ghosts across all faces between the blocks of a distributed array: time of one exchange by shape";
     const GROUP: Group = Group::Exchange;
     const ALIASES: &'static [&'static str] = &["halo-exchange"];
+    const NEAREST_OF: &'static [&'static str] = &[
+        "osu-neighbor-allgather",
+        "osu-neighbor-allgatherv",
+        "osu-neighbor-alltoall",
+        "osu-neighbor-alltoallv",
+        "osu-neighbor-alltoallw",
+        "osu-ineighbor-allgather",
+        "osu-ineighbor-allgatherv",
+        "osu-ineighbor-alltoall",
+        "osu-ineighbor-alltoallv",
+        "osu-ineighbor-alltoallw",
+        "imb-stencil2d",
+        "imb-stencil3d",
+    ];
     const TAKES: &'static [Takes] = &[takes("shape").of("block").shapes(BLOCK_SHAPES)];
     const EXAMPLE: &'static str = "weft measure halo --shape 8x8x8:128x128x128 --ranks 2:64 --on ipsc860";
     const MIN_RANKS: usize = 1;

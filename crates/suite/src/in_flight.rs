@@ -8,6 +8,14 @@ use crate::session::{ACKNOWLEDGE, Session, Step, TIMED};
 /// Bytes at both ends of a message that are looked at.
 const EDGE: usize = 64;
 
+/// Whether the receiver of messages that go one way answers a window.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Answer {
+    Sent,
+    /// Whoever uses the window sees to it.
+    LeftOut,
+}
+
 /// A window of messages of this rank, with its buffers: prepared by the backend where it can, else a send and a receive
 /// each.
 pub(crate) struct InFlight<C: Communicator> {
@@ -20,16 +28,17 @@ pub(crate) struct InFlight<C: Communicator> {
 }
 
 impl<C: Communicator> InFlight<C> {
-    /// `count` messages of `bytes` to one rank and from one rank, as far as there are such. Where messages go one way,
-    /// the receiver answers each window.
+    /// `count` messages of `bytes` to one rank and from one rank, as far as there are such.
     pub fn new(
         session: &Session<'_, C>,
         [to, from]: [Option<usize>; 2],
         bytes: usize,
         count: usize,
+        answer: Answer,
     ) -> Result<InFlight<C>, CommError> {
         let phantom = session.is_phantom();
-        let window = Window { to, from, bytes, count, tag: TIMED, answer: Some(ACKNOWLEDGE), phantom };
+        let answer = (answer == Answer::Sent).then_some(ACKNOWLEDGE);
+        let window = Window { to, from, bytes, count, tag: TIMED, answer, phantom };
         let operations = session.comm.operations();
         let prepared = operations.map(|operations| operations.prepare(&Operation::Window(window))).transpose()?;
         let messages = |peer: Option<usize>| match (&prepared, peer) {
@@ -69,7 +78,28 @@ impl<C: Communicator> InFlight<C> {
             .collect()
     }
 
-    async fn one_by_one(&mut self, comm: &C) -> Result<(), CommError> {
+    /// Starts all messages of a step.
+    #[inline]
+    pub fn start(&mut self, comm: &C) -> Result<(), CommError> {
+        match &mut self.prepared {
+            Some(prepared) => prepared.start(),
+            None => {
+                self.start_one_by_one(comm);
+                Ok(())
+            }
+        }
+    }
+
+    /// Waits for all messages that were started.
+    #[inline]
+    pub async fn finish(&mut self, comm: &C) -> Result<(), CommError> {
+        match &mut self.prepared {
+            Some(prepared) => prepared.finish(),
+            None => self.finish_one_by_one(comm).await,
+        }
+    }
+
+    fn start_one_by_one(&mut self, comm: &C) {
         if let Some(from) = self.window.from {
             for message in self.into.drain(..) {
                 self.receives.push(comm.irecv(Source::Rank(from), TagSelector::Only(TIMED), message));
@@ -80,11 +110,17 @@ impl<C: Communicator> InFlight<C> {
                 self.sends.push(comm.isend(to, TIMED, message));
             }
         }
+    }
+
+    async fn finish_one_by_one(&mut self, comm: &C) -> Result<(), CommError> {
         for request in self.receives.drain(..) {
             self.into.push(request.await?.payload);
         }
         for request in self.sends.drain(..) {
             self.out.push(request.await?);
+        }
+        if self.window.answer.is_none() {
+            return Ok(());
         }
         let (answer_from, answer_to) = self.window.answers();
         if let Some(from) = answer_from {
@@ -102,7 +138,10 @@ impl<C: Communicator> Step<C> for InFlight<C> {
     async fn step(&mut self, comm: &C) -> Result<(), CommError> {
         match &mut self.prepared {
             Some(prepared) => prepared.run(),
-            None => self.one_by_one(comm).await,
+            None => {
+                self.start_one_by_one(comm);
+                self.finish_one_by_one(comm).await
+            }
         }
     }
 }

@@ -29,6 +29,7 @@ mod in_flight;
 pub mod node;
 mod one_sided;
 mod operation;
+mod overheads;
 mod overlap;
 mod pairs;
 pub mod parameters;

@@ -58,13 +58,13 @@ macro_rules! one_sided {
 
 one_sided! {
     Put, Put, "put", "rank 0 writes the memory of rank 1: time until it is there",
-    ["osu-put-latency", "imb-unidir-put"], ["imb-bidir-put", "osu-put-bibw", "imb-one-put-all", "imb-all-put-all"],
+    ["osu-put-latency", "imb-unidir-put"], ["imb-bidir-put", "osu-put-bibw", "imb-one-put-all", "imb-all-put-all", "imb-put-local", "imb-put-all-local", "imb-exchange-put", "imb-truly-passive-put"],
     [takes("bytes").of("access").default(MESSAGES).least(1)], "weft measure put --bytes 8:64K --synchronization lock"
 }
 
 one_sided! {
     Get, Get, "get", "rank 0 reads the memory of rank 1: time until it has it",
-    ["osu-get-latency", "imb-unidir-get"], ["imb-bidir-get", "imb-one-get-all", "imb-all-get-all"],
+    ["osu-get-latency", "imb-unidir-get"], ["imb-bidir-get", "imb-one-get-all", "imb-all-get-all", "imb-get-local", "imb-get-all-local", "imb-exchange-get"],
     [takes("bytes").of("access").default(MESSAGES).least(1)], "weft measure get --bytes 8:64K"
 }
 

@@ -170,7 +170,7 @@ parameters! {
             least(1), column("elements along an axis");
         window: Option<usize> = None, Count
             "Messages in flight, or of each neighbour before an acknowledgement",
-            least(1), below("{benchmark} with a window of 0 sends nothing; ask for 1 or more");
+            least(1), column("messages in flight, where it was another number than the benchmark's own"), below("{benchmark} with a window of 0 sends nothing; ask for 1 or more");
         neighbours: Vec<u32> = Vec::new(), Counts
             "How many neighbours exchange messages with rank 0 at once, as far as there are ranks",
             least(1), column("ranks that exchange with rank 0 at once"),

@@ -25,7 +25,7 @@ impl Benchmark for Ring {
         "every rank sends to the next of a ring (Gray code where the machine embeds it): time of one step";
     const GROUP: Group = Group::PointToPoint;
     const ALIASES: &'static [&'static str] = &["imb-sendrecv", "sendrecv"];
-    const NEAREST_OF: &'static [&'static str] = &["imb-exchange"];
+    const NEAREST_OF: &'static [&'static str] = &["imb-exchange", "imb-exchangemt", "imb-sendrecvmt"];
     const TAKES: &'static [Takes] = &[takes("bytes").of("message").default(MESSAGES)];
     const EXAMPLE: &'static str = "weft measure ring --on ncube3200 --ranks 16 --bytes 8:8K";
 

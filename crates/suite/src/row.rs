@@ -43,12 +43,16 @@ pub struct Row {
     /// I/O nodes of a described machine (file benchmarks in virtual time).
     #[serde(default)]
     pub io_nodes: Option<u32>,
+    /// Messages in flight, where they are not as many as the benchmark has where nobody says.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub window: Option<u32>,
     /// The algorithm that ran: `native` or its name.
     #[serde(default)]
     pub algorithm: Option<String>,
     /// The median over the iterations of this launch, in seconds: of one one-way transfer (echo, bandwidth), of one
     /// step (ring), exchange (bisection, halo), of one step (stencil), operation (collectives) or run of the loop (routing-compute), of one message
-    /// at the node that all have in common (fan-in, fan-out) or of one message of the probe (contention), while the
+    /// at the node that all have in common (fan-in, fan-out) or at the one end that is timed (send-overhead,
+    /// receive-overhead) or of one message of the probe (contention), while the
     /// disturbance lasts, where there is one; of one run (programs), of one pass over the files of all ranks (file
     /// benchmarks).
     pub seconds: f64,

@@ -50,8 +50,16 @@ impl<C: Communicator> Session<'_, C> {
 
     /// The messages in flight, as given or the benchmark's own.
     pub fn window(&self) -> usize {
-        let own = self.benchmark.default("window").first().map_or(1, |&window| window as usize);
-        self.request.window.unwrap_or(own)
+        self.request.window.unwrap_or(self.own_window())
+    }
+
+    fn own_window(&self) -> usize {
+        self.benchmark.default("window").first().map_or(1, |&window| window as usize)
+    }
+
+    /// The messages in flight, where they are given and not the benchmark's own.
+    fn other_window(&self) -> Option<u32> {
+        self.request.window.filter(|&window| window != self.own_window()).map(|window| window as u32)
     }
 
     /// Whether messages are phantoms.
@@ -82,6 +90,7 @@ impl<C: Communicator> Session<'_, C> {
             cache: None,
             preallocate: None,
             io_nodes: None,
+            window: self.other_window(),
             algorithm: None,
             seconds: median,
             seconds_p10: decile,

@@ -5,10 +5,10 @@ use weft_comm::{CommError, Communicator, Payload, Source, TagSelector};
 use crate::benchmark::{Benchmark, Point, Prepared};
 use crate::description::{Group, Takes, takes};
 use crate::echo::MESSAGES;
-use crate::in_flight::InFlight;
+use crate::in_flight::{Answer, InFlight};
 use crate::row::Row;
 use crate::session::{Session, Step, TIMED, rate};
-use crate::stopwatch::{Part, stopwatch};
+use crate::stopwatch::{Part, repeat, stopwatch};
 use crate::window::windowed;
 
 /// A benchmark without anything that its points have in common: its name, summary, group, aliases, those it is nearest
@@ -48,7 +48,7 @@ macro_rules! throughput {
 throughput! {
     Bandwidth, "bandwidth",
     "a window of messages in flight one way, then an acknowledgement: time of one message", Throughput,
-    ["bw", "osu-bw", "imb-uniband", "uniband"], [],
+    ["bw", "osu-bw", "imb-uniband", "uniband"], ["osu-bw-persistent", "imb-unibandmt", "imb-unirandom"],
     [takes("bytes").of("message").default(MESSAGES).least(1), takes("window").default(&[64])],
     "weft measure bandwidth --bytes 8:1M --window 64 -o here.csv",
     bandwidth
@@ -57,7 +57,7 @@ throughput! {
 throughput! {
     Bidirectional, "bidirectional",
     "a window of messages in flight both ways between two ranks: time of one message and one back", Throughput,
-    ["bibw", "osu-bibw", "imb-biband", "biband"], [],
+    ["bibw", "osu-bibw", "imb-biband", "biband"], ["osu-bibw-persistent", "imb-bibandmt", "imb-birandom", "imb-corandom"],
     [takes("bytes").of("message").default(MESSAGES).least(1), takes("window").default(&[64])],
     "weft measure bidirectional --bytes 8:1M --window 64",
     bidirectional
@@ -65,7 +65,7 @@ throughput! {
 
 throughput! {
     PingPing, "ping-ping", "a message each way at one time between two ranks: time of one", PointToPoint,
-    ["pingping", "imb-pingping"], [],
+    ["pingping", "imb-pingping"], ["imb-pingpingmt", "imb-pingpingspecificsource", "imb-pingpinganysource"],
     [takes("bytes").of("message").default(MESSAGES)],
     "weft measure ping-ping --bytes 8:64K",
     ping_ping
@@ -135,7 +135,7 @@ async fn streams<C: Communicator>(
         Direction::Forward if rank == 0 => [peer, None],
         Direction::Forward => [None, peer],
     };
-    let mut messages = InFlight::new(session, partners, bytes, window)?;
+    let mut messages = InFlight::new(session, partners, bytes, window, Answer::Sent)?;
     messages.check(session).await?;
     let part = if rank == 0 { Part::Leads { followers: &[1] } } else { Part::Follows { leader: 0 } };
     let times = stopwatch(session, part, &mut messages).await?;
@@ -178,7 +178,7 @@ async fn at_once<C: Communicator>(
 /// Rank r of the lower half and rank r + half exchange messages, all at once and both ways.
 async fn bisection<C: Communicator>(session: &Session<'_, C>, bytes: usize) -> Result<Option<Row>, CommError> {
     let peer = partner(&session.comm).map(|(peer, _)| peer);
-    let mut exchange = InFlight::new(session, [peer, peer], bytes, 1)?;
+    let mut exchange = InFlight::new(session, [peer, peer], bytes, 1, Answer::Sent)?;
     exchange.check(session).await?;
     let crossing = session.comm.size() / 2 * 2 * bytes;
     at_once(session, &mut exchange, 1.0, bytes, crossing).await
@@ -192,9 +192,27 @@ async fn multi_pair<C: Communicator>(session: &Session<'_, C>, bytes: usize) -> 
         Some((peer, false)) => [None, Some(peer)],
         None => [None, None],
     };
-    let mut messages = InFlight::new(session, partners, bytes, window)?;
+    let mut messages = InFlight::new(session, partners, bytes, window, Answer::Sent)?;
     messages.check(session).await?;
-    at_once(session, &mut messages, 1.0 / window as f64, bytes, session.comm.size() / 2 * bytes).await
+    let times = MESSAGES_OF_A_START.div_ceil(window);
+    let mut windows = Repeated { step: messages, times };
+    let share = 1.0 / (window * times) as f64;
+    at_once(session, &mut windows, share, bytes, session.comm.size() / 2 * bytes).await
+}
+
+/// So many messages of a pair follow one agreed start, in as many windows as that takes: the start takes some time itself.
+const MESSAGES_OF_A_START: usize = 64;
+
+/// A step several times.
+struct Repeated<S> {
+    step: S,
+    times: usize,
+}
+
+impl<C: Communicator, S: Step<C>> Step<C> for Repeated<S> {
+    async fn step(&mut self, comm: &C) -> Result<(), CommError> {
+        repeat(comm, &mut self.step, self.times).await
+    }
 }
 
 /// Rank r of the lower half and rank r + half send one message to and fro.

@@ -37,6 +37,8 @@ class Figure:
         The library, where the output names it.
     synchronization
         How one-sided accesses are completed, by weft's name, where the output says it.
+    window
+        Messages in flight, where the output says that they are not as many as usual.
     """
 
     benchmark: str
@@ -48,6 +50,7 @@ class Figure:
     rate: float | None = None
     library: str | None = None
     synchronization: str | None = None
+    window: int | None = None
 
     def row(self) -> dict[str, object]:
         """The figure as a row of samples, without machine and repetition."""
@@ -63,6 +66,7 @@ class Figure:
             "note": self.note,
             "library": self.library,
             **({} if self.synchronization is None else {"synchronization": self.synchronization}),
+            **({} if self.window is None else {"window": self.window}),
         }
 
 

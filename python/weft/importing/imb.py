@@ -49,7 +49,7 @@ def figures(lines: Sequence[str], where: str, ranks: int | None, benchmark: str 
             table.ranks = int(processes.group(1))
         elif (groups := _GROUPS.search(line)) is not None:
             # Several groups at once are another benchmark than one alone.
-            table.name += f"-{groups.group(1)}-groups"
+            table.name += f"-{groups.group(1)}-groups" if int(groups.group(1)) > 1 else ""
         elif (mode := _MODE.match(line)) is not None:
             table.name += f"-{mode.group(1).lower()}"
         elif line.startswith(("#bytes", "#repetitions")):

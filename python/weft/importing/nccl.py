@@ -8,7 +8,7 @@ the block.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from weft._core import UsageError
 from weft.importing.figures import Figure
@@ -18,7 +18,9 @@ _STARTING = re.compile(r"#\s*Collective test starting:\s*(\w+)_perf")
 _PROGRAM = re.compile(
     r"\b(all_reduce|all_gather|reduce_scatter|broadcast|reduce|alltoall|gather|scatter|sendrecv|hypercube)_perf\b"
 )
-_RANK = re.compile(r"#\s*Rank\s+(\d+)\b")
+_RANK = re.compile(r"#\s*Rank\s+(\d+)\b(?:\s+Group\s+(\d+)\b)?")
+"""A rank and its group: ranks of several groups run side by side, each group by itself."""
+
 _ITERATIONS = re.compile(r"(?<!warmup )iters:\s*(\d+)")
 _HEADINGS = re.compile(r"#\s*size\s+count\s+type\b")
 _LIBRARY = re.compile(r"\b((?:NCCL|RCCL) version \S+)")
@@ -33,21 +35,28 @@ _OF_BLOCKS = ("allgather", "alltoall", "gather", "scatter", "nccl-reduce-scatter
 
 def figures(lines: Sequence[str], where: str, ranks: int | None, benchmark: str | None) -> Iterator[Figure]:
     """The figures of every table of the file."""
-    name, count, iterations, library = None, 0, None, None
+    name, iterations, library = None, None, None
+    groups: dict[str | None, set[str]] = {}
     in_table = False
     for line in lines:
         if (started := _STARTING.match(line) or _PROGRAM.search(line)) is not None:
             name = _name(started.group(1))
         if "minBytes" in line and (repeated := _ITERATIONS.search(line)) is not None:
-            iterations, count, in_table = int(repeated.group(1)), 0, False
+            iterations, groups, in_table = int(repeated.group(1)), {}, False
         elif (rank := _RANK.match(line)) is not None:
-            count = max(count, int(rank.group(1)) + 1)
+            groups.setdefault(rank.group(2), set()).add(rank.group(1))
         elif (version := _LIBRARY.search(line)) is not None:
             library = version.group(1)
         elif _HEADINGS.match(line):
             in_table = True
         elif in_table and (row := _ROW.match(line)) is not None and float(row.group(2)) > 0:
-            yield _figure(row, _known(name, benchmark, where), _counted(count, ranks, where), iterations, library)
+            yield _figure(
+                row, _known(name, benchmark, where), _counted(_largest(groups), ranks, where), iterations, library
+            )
+
+
+def _largest(groups: Mapping[str | None, Collection[str]]) -> int:
+    return max(map(len, groups.values()), default=0)
 
 
 def _name(program: str) -> str:

@@ -1,7 +1,7 @@
 """Output of the OSU micro-benchmarks.
 
 A table begins with `# OSU MPI NAME Test vVERSION`, has a line of columns, `# Size  Avg Latency(us) …`, and then a line
-for each length.
+for each length. With `-c` a last column says whether the data were right.
 """
 
 from __future__ import annotations
@@ -65,6 +65,10 @@ _TIMES = (
 
 _RATE = re.compile(r"^(bandwidth \()?MB/s\)?$", re.IGNORECASE)
 _MESSAGES = re.compile(r"^Messages/s$", re.IGNORECASE)
+_VALIDATION = re.compile(r"^validation$", re.IGNORECASE)
+
+_WINDOW = 64
+"""Messages in flight where nobody says otherwise."""
 
 
 @dataclass
@@ -91,10 +95,22 @@ def figures(lines: Sequence[str], where: str, ranks: int | None, benchmark: str 
             table.synchronization = _SYNCHRONIZATIONS.get(synchronization.group(1))
         elif line.startswith("#"):
             table.columns = _columns(line) or table.columns
-        elif table.columns and (values := numbers(line, len(table.columns))) is not None:
-            figure = _figure(table, dict(zip(table.columns, values, strict=True)), where, ranks)
+        elif table.columns and (values := _values(table, line)) is not None:
+            figure = _figure(table, values, where, ranks)
             if figure is not None:
                 yield figure
+
+
+def _values(table: _Table, line: str) -> dict[str, float] | None:
+    """The numbers of a line by column, if it is one of the table; data that were wrong are no measurement."""
+    columns = table.columns
+    if _VALIDATION.match(columns[-1]):
+        line, _, verdict = line.rpartition(" ")
+        if verdict.lower() != "pass":
+            return None
+        columns = columns[:-1]
+    values = numbers(line, len(columns))
+    return None if values is None else dict(zip(columns, values, strict=True))
 
 
 def _name(title: str) -> str:
@@ -150,5 +166,5 @@ def _figure(table: _Table, values: dict[str, float], where: str, ranks: int | No
     window = f", windows of {table.window}" if table.window else ""
     return Figure(
         table.name, count, length, seconds, f"of a mean rate, of {tool}{window}", counted, rate * MEGABYTE,
-        synchronization=table.synchronization,
+        synchronization=table.synchronization, window=None if table.window == _WINDOW else table.window,
     )  # fmt: skip

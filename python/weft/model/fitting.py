@@ -71,7 +71,8 @@ class Fit:
     estimand
         Which times it estimates, of `ESTIMANDS`; None where nobody said which the samples are.
     loggp
-        Overheads, latency and gaps apart, where the samples have `fan-out` and `fan-in` of short messages; else None.
+        Overheads, latency and gaps apart, where the samples have `send-overhead` and `receive-overhead`, or `fan-out`
+        and `fan-in` of short messages; else None.
     """
 
     machine: str
@@ -297,6 +298,9 @@ def fit(
     ranks = chosen.filter(pl.col("benchmark") == "echo")["ranks"].max()
     one = chosen.row(0, named=True)
     same = validate(samples).filter((pl.col("machine") == one["machine"]) & (pl.col("source") == one["source"]))
+    parts = loggp(same, fitted[0].curve, confidence)
+    if parts is not None:
+        notes += _held_up(parts, fitted[0].curve)
     return Fit(
         str(chosen["machine"][0]),
         str(chosen["source"][0]),
@@ -306,7 +310,7 @@ def fit(
         pl.concat([_unseen(one.curve, unseen) for one in fitted]),
         lines,
         tuple(notes),
-        loggp=loggp(same, fitted[0].curve, confidence),
+        loggp=parts,
     )
 
 
@@ -401,6 +405,16 @@ def _residuals(one: FittedCurve) -> pl.DataFrame:
     sizes = np.abs(one.fitted / points.seconds - 1.0)
     outlier = pl.Series("outlier", (sizes > limit) & (sizes > 1e-6))
     return _against(curve, points, one.fitted).with_columns(outlier)
+
+
+def _held_up(parts: LogGP, curve: Curve) -> list[str]:
+    """Where a stream is slower than both ends, which a simulated one is not."""
+    return [
+        f"{piece.first} to {piece.last} bytes: streams take longer than either end, so that something else holds them "
+        f"up, and simulated streams are faster"
+        for piece, ends in zip(curve.pieces, parts.ends, strict=False)
+        if ends is not None and ends.held_up
+    ]
 
 
 def _failures(residuals: pl.DataFrame) -> list[str]:

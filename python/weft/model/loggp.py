@@ -1,9 +1,11 @@
 """LogGP's parameters from measurements that take them apart: overheads of both ends, latency, gap, gap a byte.
 
 A. Alexandrov, M. F. Ionescu, K. E. Schauser, C. Scheiman, LogGP, SPAA 1995: a message of n bytes takes
-o_s + L + (n - 1) G + o_r, and a processor sends no two within g. An echo knows their sum only. One rank that sends to
-several at once is held up by its own overhead and by nothing else, so that the time of one message tends to o_s as
-there are more of them; one rank that receives from several, to o_r.
+o_s + L + (n - 1) G + o_r, and a processor sends no two within g. An echo knows their sum only. Two ranks tell the parts
+by sends that nothing holds up and by receives that are delayed until their messages are there (`send-overhead`,
+`receive-overhead`). With more ranks fans tell them too: one rank that sends to several at once is held up by its own
+overhead and by nothing else, so that the time of one message tends to o_s as there are more of them; one rank that
+receives from several, to o_r.
 """
 
 from __future__ import annotations
@@ -14,10 +16,20 @@ import numpy as np
 import polars as pl
 
 from weft.model.curve import Curve, Estimate
+from weft.model.ends import Ends, ends_of, gaps_of, medians
 from weft.samples.summary import median_interval
 
 SEND, RECEIVE, STREAM = "fan-out", "fan-in", "bandwidth"
 """The benchmarks that show an overhead of a sender, of a receiver, and the gap between two messages of a stream."""
+
+SEND_ALONE, RECEIVE_ALONE = "send-overhead", "receive-overhead"
+"""The benchmarks that are an overhead: where there are both, they count and fans do not."""
+
+PARTS = (STREAM, SEND_ALONE, RECEIVE_ALONE)
+"""The benchmarks of two ranks that tell the parts of a message apart."""
+
+OWN_WINDOW = 64
+"""The window of `STREAM` where its samples name none."""
 
 MIN_NEIGHBOURS = 2
 """The fewest neighbours of a centre that is busier than each of them."""
@@ -42,6 +54,9 @@ class LogGP:
         G: the byte time of long messages.
     bytes
         The length of the short messages.
+    ends
+        Of every piece of the echo, what its messages take at either end and between them by their length; empty where
+        fans told the ends apart, which know short messages only, and None for a piece without samples.
     """
 
     send_overhead: Estimate
@@ -50,10 +65,11 @@ class LogGP:
     gap: Estimate | None
     byte_gap: Estimate
     bytes: int
+    ends: tuple[Ends | None, ...] = ()
 
 
 def loggp(samples: pl.DataFrame, echo: Curve, confidence: float) -> LogGP | None:
-    """The parameters, if the samples have fan-out and fan-in of short messages with two neighbours or more.
+    """The parameters, if the samples have both overheads, or fan-out and fan-in of short messages with two neighbours.
 
     The time of one message with k neighbours is the centre's overhead plus what the end of a batch takes, shared by k:
     a + c / k. a is fitted by least squares over the numbers of neighbours, launch by launch, and the median over
@@ -78,11 +94,15 @@ def loggp(samples: pl.DataFrame, echo: Curve, confidence: float) -> LogGP | None
     >>> f"{fitted.loggp.send_overhead.value:.3g} s of {weft.machine('ipsc860').message_time(8, 1):.3g} s"
     '3.07e-05 s of 7.53e-05 s'
     """
-    out, into = (_short(samples, name) for name in (SEND, RECEIVE))
+    alone = [_short(samples, name) for name in (SEND_ALONE, RECEIVE_ALONE)]
+    are_alone = all(one is not None for one in alone)
+    out, into = alone if are_alone else [_short(samples, name) for name in (SEND, RECEIVE)]
     if out is None or into is None:
         return None
     length = int(out["bytes"].to_numpy()[0])
     send, receive = (_of_launches(_limits(rows), confidence) for rows in (out, into))
+    gaps = gaps_of(samples, STREAM, OWN_WINDOW, echo)
+    ends = [medians(samples, name) for name in (SEND_ALONE, RECEIVE_ALONE)] if are_alone else []
     whole = echo.seconds(length)
     if not echo.freedom:
         low = high = whole
@@ -97,13 +117,16 @@ def loggp(samples: pl.DataFrame, echo: Curve, confidence: float) -> LogGP | None
         None if stream is None else _of_launches(_medians(stream)["seconds"].to_numpy(), confidence),
         echo.pieces[-1].byte_time,
         length,
+        ends_of(echo, ends[0], ends[1], gaps) if ends else (),
     )
 
 
 def _short(samples: pl.DataFrame, benchmark: str) -> pl.DataFrame | None:
     """The rows of the shortest messages of a benchmark; None where there are none, or with one neighbour only."""
     rows = samples.filter((pl.col("benchmark") == benchmark) & (pl.col("bytes") <= SHORTEST))
-    if benchmark != STREAM:
+    if benchmark == STREAM and "window" in rows.columns:
+        rows = rows.filter(pl.col("window").fill_null(OWN_WINDOW) == pl.col("window").fill_null(OWN_WINDOW).max())
+    if benchmark in (SEND, RECEIVE):
         rows = rows.filter(pl.col("neighbours") >= MIN_NEIGHBOURS) if "neighbours" in rows.columns else rows.clear()
     return None if rows.is_empty() else rows.filter(pl.col("bytes") == pl.col("bytes").min())
 

@@ -10,10 +10,14 @@ from typing import TYPE_CHECKING
 from weft.model.curve import Curve, FitError, Piece
 
 if TYPE_CHECKING:
+    from weft.model.ends import Ends
     from weft.model.fitting import Fit
     from weft.model.loggp import LogGP
 
 _ASSUMED = "assumed: an echo does not show it"
+
+_LINKS = 2
+"""Links of a message over the switch that stands for a network of one distance: to the switch, and from it."""
 
 
 def machine_text(fit: Fit, name: str, origin: str, date: str | None = None, *, alternative: Fit | None = None) -> str:
@@ -97,8 +101,10 @@ def _costs_of_messages(fit: Fit, source: str, within: str = "") -> list[str]:
     """The tables that an estimand has: protocols, self-messages, and the host where it was measured."""
     source = source if fit.estimand is None else f"{source}: {fit.estimand} times"
     lines: list[str] = []
-    for piece in fit.echo.pieces:
-        lines += ["", f"[[{within}protocols]]", *_protocol(piece, source, fit.loggp)]
+    known = fit.loggp
+    ends = known.ends if known is not None and known.ends else (None,) * len(fit.echo.pieces)
+    for piece, of_piece in zip(fit.echo.pieces, ends, strict=True):
+        lines += ["", f"[[{within}protocols]]", *_protocol(piece, source, known, of_piece)]
     lines += ["", f"[{within}self_message]", *_own(fit, source)]
     if "echo-host" in fit.lines:
         lines += ["", f"[{within}host]", *_copy(fit.lines["echo-host"], source)]
@@ -142,21 +148,58 @@ def _overheads(piece: Piece, known: LogGP | None, source: str) -> tuple[tuple[fl
         return (half, half), f"{source}; half of the startup on each side is assumed", hop or 0.0, (
             unknown if hop is None else source
         )  # fmt: skip
-    link = known.latency.value if hop is None else hop
-    whole = max(0.0, piece.startup.value - link)
+    between = known.latency.value if hop is None else hop
+    whole = max(0.0, piece.startup.value - between)
+    link = between / _LINKS if hop is None else hop
     share = known.send_overhead.value / (known.send_overhead.value + known.receive_overhead.value)
     said = f"{source}: the startup without the latency, divided as fan-out and fan-in of {known.bytes} bytes are"
-    latency = f"{source}: the latency, an echo without both overheads" if hop is None else source
+    latency = f"{source}: half of the latency, an echo without both overheads" if hop is None else source
     return (share * whole, (1.0 - share) * whole), said, link, latency
 
 
-def _protocol(piece: Piece, source: str, known: LogGP | None) -> list[str]:
+def _measured_ends(piece: Piece, ends: Ends, source: str) -> list[str]:
+    """The costs of a protocol whose ends were measured apart.
+
+    Where the time of a hop is known, the ends have the rest, shared as they were measured; and likewise of a byte.
+    """
+    parts = f"{source}: sends that nothing held up, delayed receives and streams, which together are the echo"
+    lines = []
+    for key, index, whole, hop in (
+        ("overhead", 0, piece.startup.value, piece.hop_time),
+        ("byte_time", 1, piece.byte_time.value, piece.hop_byte_time),
+    ):
+        link = ends.between[index] if hop is None else hop.value
+        of_ends = ends.send[index] + ends.receive[index]
+        share = 1.0 if hop is None or of_ends == 0.0 else max(0.0, whole - link) / of_ends
+        lines += [
+            _figure(f"send_{key}", _number(share * ends.send[index]), parts, source),
+            _figure(f"receive_{key}", _number(share * ends.receive[index]), parts, source),
+            _link(index, link, parts, source)
+            if hop is None
+            else _figure(_OF_LINK[index], _number(link), source, source),
+        ]
+    return lines
+
+
+_OF_LINK = ("hop_time", "byte_time")
+
+
+def _link(index: int, whole: float, parts: str, source: str) -> str:
+    """What the way takes, as a figure of one of a switch's links: both are crossed, and a byte is on both at once."""
+    if index == 0:
+        return _figure(_OF_LINK[index], _number(whole / _LINKS), f"{parts}; half of it for each link", source)
+    return _figure(_OF_LINK[index], _number(whole), parts, source)
+
+
+def _protocol(piece: Piece, source: str, known: LogGP | None, ends: Ends | None) -> list[str]:
     (send, receive), halved, hop, of_hop = _overheads(piece, known, source)
     link = piece.hop_byte_time.value if piece.hop_byte_time is not None else 0.0
     lines = [f"source = {_text(source)}"]
     if piece.up_to is not None:
         changes = "" if piece.change is None else f"; somewhere from {piece.change[0]} to {piece.change[1] - 1} bytes"
         lines.append(_figure("up_to", str(piece.up_to), source + changes, source))
+    if ends is not None:
+        return [*lines, *_measured_ends(piece, ends, source), _figure("completion", '"buffered"', _ASSUMED, source)]
     lines += [
         _figure(f"{side}_overhead", _number(value), halved, source)
         for side, value in (("send", send), ("receive", receive))

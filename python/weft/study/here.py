@@ -27,6 +27,7 @@ from weft.launch.request import Request, benchmarks, every
 from weft.launch.simulate import simulate
 from weft.launch.table import table
 from weft.model.grain import grains
+from weft.model.loggp import PARTS
 from weft.papers import dunigan1991
 from weft.parameters import Benchmark
 from weft.reports import check_report, report
@@ -432,7 +433,7 @@ def _tried(machine: Machine, name: str, **parameters: object) -> list[pl.DataFra
 
 def fit(measured: pl.DataFrame) -> model.Fit:
     """The fit of the launches that nothing disturbed, compared with the lengths held out of it."""
-    steady = undisturbed(measured, model.BENCHMARKS)
+    steady = undisturbed(measured, (*model.BENCHMARKS, *PARTS))
     again = chosen_again(measured, model.BENCHMARKS)
     fitted = model.fit(steady, HERE, tolerance=TOLERANCE, held_out=lengths()[1], chosen_again=again, left_out=LEFT_OUT)
     few, of = fitted_launches(measured, fitted)

@@ -114,6 +114,33 @@ def test_titles_of_osu_lead_to_the_benchmark_that_weft_has(native, tmp_path, tit
     assert points(read(tmp_path, text, ranks=4)) == [(benchmark, 4, 8, pytest.approx(2.5e-6))]
 
 
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+def test_data_that_osu_found_wrong_are_no_figures(native, tmp_path, end):
+    lines = ["# OSU MPI Latency Test v7.5", "# Datatype: MPI_CHAR.", "# Size       Avg Latency(us)        Validation"]
+    lines += ["1                       1.25              Pass", "2                       1.30              Fail"]
+    (tmp_path / "checked.txt").write_bytes(end.join([*lines, ""]).encode())
+    assert points(importing.read([tmp_path / "checked.txt"])) == [("echo", 2, 1, pytest.approx(1.25e-6))]
+
+
+def test_other_windows_of_osu_are_other_points(native, tmp_path):
+    text = OSU.replace("[ window size: 64 ]", "[ window size: 32 ]")
+    table = read(tmp_path, text, ranks=8).filter(pl.col("benchmark") == "multi-pair")
+    assert table["window"].to_list() == [32]
+    assert "window" not in read(tmp_path, OSU, ranks=8).columns
+
+
+def test_groups_of_nccl_run_side_by_side(native, tmp_path):
+    text = NCCL.format(test="all_reduce").replace("Rank  1 Group  0", "Rank  1 Group  1")
+    more = "".join(f"#  Rank  {rank} Group  {rank != 2:d} Pid 1 on a device {rank}\n" for rank in (2, 3, 4))
+    table = read(tmp_path, text.replace("NCCL version", f"{more}NCCL version"))
+    assert table["ranks"].to_list() == [3, 3]
+
+
+def test_one_group_of_imb_is_the_benchmark_itself(native, tmp_path):
+    table = read(tmp_path, IMB.replace("( 2 groups of 2 processes", "( 1 groups of 4 processes"))
+    assert "ring" in table["benchmark"].to_list()
+
+
 def test_medians_of_osu_are_preferred(native, tmp_path):
     text = (
         "# OSU MPI Latency Test v7.4\n"

@@ -5,9 +5,13 @@ import tomllib
 import numpy as np
 import polars as pl
 import pytest
+from hypothesis import Phase, given, settings
+from hypothesis import strategies as st
 
 import weft
+from weft.launch.request import benchmarks
 from weft.model.curve import Estimate
+from weft.model.loggp import OWN_WINDOW, PARTS
 
 
 def all_samples(machine, **columns):
@@ -53,7 +57,68 @@ def test_unequal_ends_are_told_apart_in_the_file():
     fitted = weft.fit(samples)
     protocol = tomllib.loads(fitted.to_machine("mine", "a run"))["protocols"][0]
     figures = [protocol[key]["value"] for key in ("send_overhead", "receive_overhead", "hop_time")]
-    assert figures == pytest.approx([2e-6, 3e-6, 1e-6], rel=0.01)
+    # A message crosses two links of the switch.
+    assert figures == pytest.approx([2e-6, 3e-6, 0.5e-6], rel=0.01)
+
+
+@pytest.mark.parametrize("parts", [("fan-out", "fan-in"), ("send-overhead", "receive-overhead")])
+def test_a_fitted_file_simulates_the_echo_it_was_fitted_to(parts):
+    lengths = [8 << k for k in range(11)]
+    samples = [weft.simulate("frontera", name, bytes=8) for name in ("bandwidth", "fan-out", "fan-in")]
+    samples += [
+        weft.simulate("frontera", name, bytes=lengths) for name in ("echo", "send-overhead", "receive-overhead")
+    ]
+    samples = pl.concat(samples, how="diagonal").filter(pl.col("benchmark").is_in(["echo", *parts]))
+    mine = weft.Machine.parse(weft.fit(samples).to_machine("mine", "a run"), "mine.toml")
+    own, other = (
+        weft.simulate(one, "echo", ranks=2, bytes=lengths)["seconds"].to_numpy() for one in ("frontera", mine)
+    )
+    assert other == pytest.approx(own, rel=0.03)
+
+
+ENDS = st.floats(0.1, 5.0)
+
+
+@settings(max_examples=8, deadline=None, phases=(Phase.generate,))
+@given(send=ENDS, receive=ENDS, way=st.floats(0.0, 3.0), copies=st.tuples(st.floats(0.05, 1.0), st.floats(0.05, 1.0)))
+def test_a_machine_of_two_ranks_comes_back_from_its_parts(send, receive, way, copies):
+    """Whatever its ends take, a machine that is fitted to its own parts has the same windows."""
+    text = f"""
+name = "own"
+title = "own"
+[topology]
+source = "made"
+kind = "crossbar"
+nodes = 2
+[switching]
+source = "made"
+technique = "cut-through"
+[[protocols]]
+source = "made"
+send_overhead = {send:.6f}e-6
+receive_overhead = {receive:.6f}e-6
+send_byte_time = {copies[0]:.6f}e-9
+receive_byte_time = {copies[1]:.6f}e-9
+hop_time = {way / 2:.6f}e-6
+byte_time = 0.02e-9
+completion = "buffered"
+[self_message]
+source = "made"
+startup = 1e-6
+byte_time = 1e-9
+"""
+    machine = weft.Machine.parse(text, "own.toml")
+    lengths = [8 << k for k in range(0, 14, 2)]
+    parts = [weft.simulate(machine, name, ranks=2, bytes=lengths) for name in ("echo", *PARTS)]
+    fitted = weft.fit(pl.concat(parts, how="diagonal"))
+    again = weft.Machine.parse(fitted.to_machine("again", "a run"), "again.toml")
+    for window in (1, 3, 16):
+        for name in ("bandwidth", "multi-pair"):
+            own, other = (
+                weft.simulate(one, name, ranks=2, bytes=[8, 3000, 60000], window=window)["seconds"].to_numpy()
+                for one in (machine, again)
+            )
+            assert other == pytest.approx(own, rel=0.1)
 
 
 def made(o_s, o_r, launches, noise, seed=0):
@@ -104,3 +169,7 @@ def test_estimates_of_no_spread_have_no_width():
     known = weft.fit(all_samples("ipsc860")).loggp
     assert isinstance(known.gap, Estimate)
     assert known.gap.low == known.gap.value == known.gap.high
+
+
+def test_the_window_of_samples_that_name_none_is_the_benchmarks_own():
+    assert benchmarks()["bandwidth"].takes["window"].default == (OWN_WINDOW,)

@@ -62,13 +62,14 @@ impl PreparedWindow {
         })
     }
 
+    /// Starts all messages.
     #[inline]
-    fn once(&mut self) -> Result<(), Failed> {
+    fn start_all(&mut self) -> Result<(), Failed> {
         let context = self.comm.context();
         let (functions, abi) = (context.functions(), context.abi());
         let (byte, count, bytes, stride) = (abi.datatypes.byte, self.window.count, self.bytes, self.stride);
-        let (size, first) = (self.requests.size, self.requests.start());
-        let mut request = first;
+        let size = self.requests.size;
+        let mut request = self.requests.start();
         if let Some(route) = &self.receive {
             let mut into = self.into.as_mut_ptr();
             for _ in 0..count {
@@ -95,6 +96,15 @@ impl PreparedWindow {
                 }
             }
         }
+        Ok(())
+    }
+
+    /// Waits for all that was started, and answers.
+    #[inline]
+    fn wait_all(&mut self) -> Result<(), Failed> {
+        let context = self.comm.context();
+        let (functions, abi) = (context.functions(), context.abi());
+        let (byte, count, first) = (abi.datatypes.byte, self.window.count, self.requests.start());
         let started = (usize::from(self.receive.is_some()) + usize::from(self.send.is_some())) * count;
         // SAFETY: so many requests were started.
         ok("MPI_Waitall", unsafe { (functions.waitall)(started as c_int, first, ignored(abi)) })?;
@@ -113,17 +123,35 @@ impl PreparedWindow {
     }
 }
 
-impl PreparedOperation for PreparedWindow {
+impl PreparedWindow {
+    /// A part of a step, which the monitor sees.
     #[inline]
-    fn run(&mut self) -> Result<(), CommError> {
+    fn seen(&mut self, part: impl FnOnce(&mut PreparedWindow) -> Result<(), Failed>) -> Result<(), CommError> {
         self.comm.context().activity.enter(self.mark);
-        let done = self.once();
+        let done = part(self);
         self.comm.context().activity.leave();
         done.map_err(|(call, code)| {
             abandon([&mut self.out, &mut self.into]);
             std::mem::forget(std::mem::take(&mut self.requests.memory));
             self.comm.context().failure(call, code)
         })
+    }
+}
+
+impl PreparedOperation for PreparedWindow {
+    #[inline]
+    fn run(&mut self) -> Result<(), CommError> {
+        self.seen(|window| window.start_all().and_then(|()| window.wait_all()))
+    }
+
+    #[inline]
+    fn start(&mut self) -> Result<(), CommError> {
+        self.seen(PreparedWindow::start_all)
+    }
+
+    #[inline]
+    fn finish(&mut self) -> Result<(), CommError> {
+        self.seen(PreparedWindow::wait_all)
     }
 
     fn input(&mut self) -> &mut [u8] {

@@ -17,7 +17,7 @@ use weft_base::{Interrupt, Operation, Picos};
 use weft_comm::matching::{Envelope, MatchQueues, Pattern};
 use weft_comm::{Blocked, Buffer, Call, CollectiveKind, Tag};
 use weft_machine::{Completion, Machine, ShortMessages, Switching, line_time};
-use weft_network::{Network, Table};
+use weft_network::{Network, Table, Traffic};
 
 use crate::costs::{Costs, MessageCost};
 use crate::options::Options;
@@ -237,8 +237,11 @@ impl Core {
         &self.placement
     }
 
-    pub fn network(&self) -> &Network {
-        &self.network
+    /// What every link of the topology has carried, if it was recorded; those of I/O nodes are none of it.
+    pub fn traffic(&self) -> Option<Vec<Traffic>> {
+        let mut carried = self.network.traffic()?.to_vec();
+        carried.truncate(self.machine.topology.links());
+        Some(carried)
     }
 
     /// Messages that have entered the network so far.

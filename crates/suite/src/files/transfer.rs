@@ -53,6 +53,14 @@ pub struct FileRead;
 
 impl Benchmark for FileRead {
     const NAME: &'static str = "file-read";
+    const NEAREST_OF: &'static [&'static str] = &[
+        "imb-s-read-indv",
+        "imb-p-read-indv",
+        "imb-p-read-shared",
+        "imb-p-read-expl",
+        "imb-s-read-expl",
+        "imb-c-read-indv",
+    ];
     const SUMMARY: &'static str =
         "every rank reads a file of its own by blocks: time of all files, and bytes per second";
     const GROUP: Group = Group::Files;
@@ -80,6 +88,14 @@ pub struct FileWrite;
 
 impl Benchmark for FileWrite {
     const NAME: &'static str = "file-write";
+    const NEAREST_OF: &'static [&'static str] = &[
+        "imb-s-write-indv",
+        "imb-p-write-indv",
+        "imb-p-write-shared",
+        "imb-p-write-expl",
+        "imb-s-write-expl",
+        "imb-c-write-indv",
+    ];
     const SUMMARY: &'static str =
         "every rank writes a file of its own by blocks, to the device: time of all files, and bytes per second";
     const GROUP: Group = Group::Files;

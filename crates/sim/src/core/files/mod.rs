@@ -1,8 +1,8 @@
 //! Files in virtual time.
 //!
 //! A call's blocks are events: a request enters the network, reaches its I/O node, is seen to, waits for cache and disk,
-//! and goes back over the network. Requests and replies share the links and memory channels with every other message; an
-//! I/O node has those of the compute node it is attached to. What a file holds changes when a write is called and is read
+//! and goes back over the network. Requests and replies share links with every other message. An I/O node is one link beyond
+//! the compute node it is attached to, also for that node's own requests, and has memory channels of its own. What a file holds changes when a write is called and is read
 //! when a read is complete. A write of a part of a block does not read the block first.
 
 mod io_nodes;
@@ -142,7 +142,7 @@ impl Core {
         let (stage, time) = match request.stage {
             Stage::Leaves => {
                 let out = if matches!(want, Want::Write { .. }) { bytes } else { CONTROL_BYTES };
-                let to = self.node_of_disk(disk);
+                let to = self.io_node_of(disk);
                 (Stage::AtIoNode, self.carry(now, node, to, out))
             }
             Stage::AtIoNode => {
@@ -153,7 +153,7 @@ impl Core {
             Stage::Attended => (Stage::Replies, self.serve(now, disk, bytes, want)),
             Stage::Replies => {
                 let back = if matches!(want, Want::Read { .. }) { bytes } else { CONTROL_BYTES };
-                let from = self.node_of_disk(disk);
+                let from = self.io_node_of(disk);
                 let arrived = self.carry(now, from, node, back);
                 return self.answered(key, arrived);
             }
@@ -168,10 +168,9 @@ impl Core {
         self.push_io(time, key);
     }
 
-    /// The compute node that the I/O node of `disk` is attached to.
-    fn node_of_disk(&mut self, disk: usize) -> usize {
-        let nodes = self.io.nodes();
-        nodes.files.attached[nodes.node_of(disk)]
+    /// The I/O node of `disk`, as the network numbers it: after the compute nodes.
+    fn io_node_of(&mut self, disk: usize) -> usize {
+        self.machine().nodes() + self.io.nodes().node_of(disk)
     }
 
     fn serve(&mut self, now: Picos, disk: usize, bytes: u64, want: Want) -> Picos {
