@@ -84,8 +84,8 @@ figures! {
             move_time: "s",
             /// What a load or store costs more that leaves its row or page, s.
             page_stall: "s",
-            /// Where the front end takes longer for a call than the nodes work: the share of the difference in which the
-            /// nodes have an instruction that waits for its operands, and count as busy.
+            /// Where the front end takes longer for a call than the nodes work: the share of the difference, for each
+            /// exchange of the call, in which the nodes have an instruction that waits for its operands, and count as busy.
             wait_share: "",
             /// Planned shifts: front-end time, s a shift of a call.
             plan_front_end: "s",

@@ -16,7 +16,8 @@
 //! - The subgrid of an array of rank two or more is moved row by row. Where its rows are long, the accesses stall once
 //!   more: both in the run-time library, one of them in PSHIFT's generated code. Rank one is one row.
 //! - Where the front end takes longer for a call than the nodes work, a part of the wait falls between the instructions of
-//!   a call and counts as time in which the Connection Machine is busy.
+//!   a call and counts as time in which the Connection Machine is busy: a share for every exchange, whose instructions take
+//!   operands of their own.
 //!
 //! The lengths of rows are what measurements show, and the stall itself is the machine's clock cycle. That long rows stall
 //! once more is an observation without a known cause: it is there in 64 x 64 and 128 x 128, and not in 16 x 16 x 16 or
@@ -125,9 +126,11 @@ impl Times {
         self.cm.max(self.front_end)
     }
 
-    /// Of a call whose work takes `work` seconds.
-    fn of_call(costs: &Shifts, work: f64, front_end: f64) -> Times {
-        Times { cm: work + costs.wait_share * (front_end - work).max(0.0), front_end }
+    /// Of a call whose nodes do `work` after a startup of `startup` seconds.
+    fn of_call(costs: &Shifts, startup: f64, work: &Work, front_end: f64) -> Times {
+        let seconds = startup + time(costs, work);
+        let share = (costs.wait_share * work.exchanges).min(1.0);
+        Times { cm: seconds + share * (front_end - seconds).max(0.0), front_end }
     }
 
     fn plus(self, other: Times) -> Times {
@@ -194,7 +197,7 @@ pub fn pshift(costs: &Shifts, array: &Array, shifts: &[Shift]) -> Result<Planned
         work.exchanges = (longest / costs.slices_per_exchange as f64).ceil();
         work.stalls = work.moved * stalls_per_move(costs, array, size, shifts.len(), Caller::Planned);
         let front_end = costs.plan_front_end * planned.len() as f64;
-        times = Times::of_call(costs, costs.plan_startup + time(costs, &work), front_end);
+        times = Times::of_call(costs, costs.plan_startup, &work, front_end);
     }
     let times = left.iter().fold(times, |times, shift| times.plus(single(costs, array, size, *shift, shifts.len())));
     Ok(Planned { fallbacks, work, times })
@@ -242,8 +245,8 @@ fn check(costs: &Shifts, array: &Array, shifts: &[Shift]) -> Result<u64, ShiftEr
 }
 
 fn single(costs: &Shifts, array: &Array, size: u64, shift: Shift, results: usize) -> Times {
-    let work = costs.call_startup + time(costs, &single_work(costs, array, size, shift, results));
-    Times::of_call(costs, work, costs.call_front_end)
+    let work = single_work(costs, array, size, shift, results);
+    Times::of_call(costs, costs.call_startup, &work, costs.call_front_end)
 }
 
 fn single_work(costs: &Shifts, array: &Array, size: u64, shift: Shift, results: usize) -> Work {

@@ -124,13 +124,22 @@ fn long_rows_of_several_stall_once_more() {
 /// A call that the front end issues slowly keeps the nodes busy for longer than their work, never longer than it takes.
 #[test]
 fn a_part_of_the_wait_for_the_front_end_counts_as_busy() {
-    let array = array(&[2, 2]);
-    let shifts = both_directions(&array, 1);
-    let with = |wait_share: f64| pshift(&Shifts { wait_share, ..costs() }, &array, &shifts).unwrap().times;
-    let (none, all) = (with(0.0), with(1.0));
-    assert!(none.cm < none.front_end);
-    assert_eq!((all.cm, all.front_end), (none.front_end, none.front_end));
-    assert!((with(0.25).cm - (0.75 * none.cm + 0.25 * none.front_end)).abs() < 1e-15);
+    for (extents, exchanges) in [(&[4][..], 1.0), (&[2, 2], 2.0)] {
+        let array = array(extents);
+        let shifts = both_directions(&array, 1);
+        let with = |wait_share: f64| {
+            let costs = Shifts { wait_share, ..costs() };
+            [pshift(&costs, &array, &shifts).unwrap().times, cshifts(&costs, &array, &shifts).unwrap()]
+        };
+        let work = pshift(&costs(), &array, &shifts).unwrap().work;
+        assert_eq!(work.exchanges, exchanges);
+        let share = 0.2 * exchanges;
+        for ((none, all), some) in with(0.0).into_iter().zip(with(1.0)).zip(with(0.2)) {
+            assert!(none.cm < none.front_end);
+            assert!((all.cm - none.front_end).abs() < 1e-15 && all.front_end == none.front_end);
+            assert!((some.cm - ((1.0 - share) * none.cm + share * none.front_end)).abs() < 1e-15);
+        }
+    }
 }
 
 #[test]

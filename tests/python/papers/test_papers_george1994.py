@@ -57,22 +57,21 @@ def test_few_parameters_fit_many_cells(fitted):
     errors = fitted.errors["error"].abs()
     assert len(errors) == 54 > 4 * fitting.PARAMETERS
     assert errors.median() < 0.03
-    assert errors.max() < 0.14
-    # Two cells are more than a tenth off, those of 2 x 2.
-    far = fitted.errors.filter(errors > 0.1)
-    assert set(far.select("rank", "length").rows()) == {(2, 2)}
+    assert errors.max() < 0.09
 
 
 def test_what_is_left_out_is_predicted(native):
     found = {name: (median, worst) for name, _, median, worst in fitting.left_out().rows()}
-    assert found["one rank at a time"][0] < 0.08
+    assert found["one rank at a time"][0] < 0.04
     for rank in (3, 4):
         assert found[f"rank {rank}"][0] < 0.04
         assert found[f"rank {rank}"][1] < 0.10
     # The blind fit to ranks 1 and 2 had 12% and 22%.
-    assert found["ranks 3 and 4"][0] < 0.06
-    assert found["ranks 3 and 4"][1] < 0.12
-    assert found["one length at a time"][0] < 0.05
+    assert found["ranks 3 and 4"][0] < 0.05
+    assert found["ranks 3 and 4"][1] < 0.09
+    # Among them 2 x 2, the one subgrid that waits with more than one exchange.
+    assert found["one length at a time"][0] < 0.03
+    assert found["one length at a time"][1] < 0.09
     # Nothing else has long rows.
     assert found["rank 2 above 8 x 8"][0] < 0.10
     assert found["rank 2 above 8 x 8"][1] > 0.15
@@ -114,7 +113,8 @@ def test_tables_and_figures_are_there(reproduced):
 
 def test_the_texts_speedups_are_met(reproduced):
     text = reproduced.tables[4].cells.rows_by_key("quantity", named=True, unique=True)
-    assert text["speedup_small_subgrids_lowest"]["error"] == pytest.approx(0, abs=0.1)
+    # "3-4" is a rounding: table 4 prints 3.3.
+    assert text["speedup_small_subgrids_lowest"]["ours"] == pytest.approx(3.3, abs=0.1)
     assert text["speedup_small_subgrids_highest"]["error"] == pytest.approx(0, abs=0.1)
     assert text["kink_length_rank_1"]["ours"] == 32
     assert text["page_stall"]["ours"] == pytest.approx(1)

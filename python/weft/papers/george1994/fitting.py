@@ -1,10 +1,10 @@
 """The costs of shifts in `machines/cm200.toml`, fitted to the CM times of tables 1 to 4 and judged by what is left out.
 
 `python -m weft.papers.george1994` prints the fit. Eight figures are fitted: the startups of a call of PSHIFT and of
-CSHIFT, an exchange, a transposer, a move, the share of a wait for the front end that counts as busy, and two lengths
-of rows (powers of two): that of the memory, and the longest row of a subgrid that does not stall once more. The stall
-of an access (one cycle of 10 MHz) is the paper's. What is left out is left out whole: without the two subgrids that
-have long rows nothing is known of these, and none stalls.
+CSHIFT, an exchange, a transposer, a move, the share of a wait for the front end that counts as busy for each exchange,
+and two lengths of rows (powers of two): that of the memory, and the longest row of a subgrid that does not stall once
+more. The stall of an access (one cycle of 10 MHz) is the paper's. What is left out is left out whole: without the two
+subgrids that have long rows nothing is known of these, and none stalls.
 """
 
 from __future__ import annotations
@@ -210,10 +210,13 @@ def _predictor(rows: _Rows, keys: list[tuple[int, int]]) -> Callable[[np.ndarray
     """CM times of PSHIFT and CSHIFT at `keys` as a function of the costs; all calls of CSHIFT of a cell are alike."""
     counts = np.array([row for key in keys for row in _counts(rows, *key)])
     held, front_end = counts[:, -2] * _stall(), counts[:, -1]
+    calls = counts[:, COSTS.index("plan_startup")] + counts[:, COSTS.index("call_startup")]
+    exchanges = counts[:, COSTS.index("exchange_time")] / calls
 
     def predict(costs: np.ndarray) -> np.ndarray:
         work = counts[:, :-2] @ costs[:-1] + held
-        return np.asarray(work + costs[-1] * np.maximum(front_end - work, 0.0))
+        share = np.minimum(costs[-1] * exchanges, 1.0)
+        return np.asarray(work + share * np.maximum(front_end - work, 0.0))
 
     return predict
 

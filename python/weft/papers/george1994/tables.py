@@ -135,8 +135,9 @@ def _notes(rank: int) -> tuple[str, ...]:
         notes.append("PSHIFT gains more than the two that the text expects where the front end decides.")
     if rank == 2:
         notes.append(
-            "At 2x2 both calls keep the Connection Machine busy for 0.02 ms a call more than at any other length. A "
-            "part of the wait for the front end counts as busy, which explains half of it; the rest is not explained.",
+            "At 2x2 both calls keep the Connection Machine busy for 0.02 ms a call more than their work takes: the "
+            "nodes wait for the front end, and waits for the operands of an exchange count as busy. It is the one "
+            "subgrid with more than one exchange where they wait.",
         )
     if rank in BLIND_RANKS:
         notes.append(
