@@ -535,13 +535,15 @@ def compile_collective(
     root: int = 0,
     method: str = "auto",
     machine: Machine | None = None,
-) -> tuple[CollectiveSchedule, list[tuple[str, float, float | None]]]:
+    effort: float = 1.0,
+) -> tuple[CollectiveSchedule, list[tuple[str, float, float | None]], bool]:
     """Compiles a collective of `bytes` bytes for a network. `method` is `auto` for what is fastest, `throughput`, or
     `latency`.
 
     With the `machine` that the network is of, what is predicted to be fast is executed in virtual time, and the fastest
-    is taken; otherwise predictions decide. Beside the schedule: what was considered, as form, predicted seconds, and
-    seconds in virtual time where that was looked at. Raises UsageError, RunError.
+    is taken; otherwise predictions decide. `effort` is nominal seconds of search. Beside the schedule: what was
+    considered, as form, predicted seconds, and seconds in virtual time where that was looked at; and whether Ctrl-C
+    ended the search, which keeps the best so far. Raises UsageError, RunError.
 
     >>> from weft._core import Fabric, compile_collective
     >>> compile_collective(Fabric.of_machine(weft.machine("hgx-h100")), "allreduce", 1 << 20)[0]

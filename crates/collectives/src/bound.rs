@@ -5,6 +5,8 @@
 //! smallest such ratio is reached by spanning trees (Zhao et al., ForestColl, arXiv 2402.06787, theorem 1; for one root
 //! Edmonds 1973), so it is the optimum.
 
+use weft_base::Interrupt;
+
 use crate::error::CollectiveError;
 use crate::fabric::Fabric;
 use crate::flow::{FlowNetwork, UNLIMITED};
@@ -52,8 +54,8 @@ pub fn capacities(fabric: &Fabric) -> Result<(Vec<i64>, f64), CollectiveError> {
 /// gives a cut with a smaller ratio, which the next flows are tried with. `None` where a rank cannot be reached at all;
 /// then the cut has no exit.
 ///
-/// `roots` are vertices that distribute, `ranks` those that receive.
-pub fn bottleneck(vertices: usize, edges: &[Edge], ranks: &[usize], roots: &[usize]) -> Cut {
+/// `roots` are vertices that distribute, `ranks` those that receive. When `interrupt` is requested, the best cut so far.
+pub fn bottleneck(vertices: usize, edges: &[Edge], ranks: &[usize], roots: &[usize], interrupt: &Interrupt) -> Cut {
     let mut network = FlowNetwork::new(vertices + 1);
     let source = vertices;
     let numbers: Vec<_> = edges.iter().map(|&(from, to, capacity)| network.add(from, to, capacity)).collect();
@@ -61,7 +63,7 @@ pub fn bottleneck(vertices: usize, edges: &[Edge], ranks: &[usize], roots: &[usi
     let mut best = local(vertices, edges, ranks, roots);
     scale(&mut network, edges, &numbers, &supplies, &best);
     for &rank in ranks {
-        while best.exit > 0 {
+        while best.exit > 0 && !interrupt.is_requested() {
             let needed = best.exit * roots.len() as i64;
             if network.max_flow(source, rank, needed) >= needed {
                 break;
@@ -162,7 +164,7 @@ mod tests {
                 (inside > 0 && inside < ranks.len()).then(|| exit as f64 / inside as f64)
             };
             let smallest = (0..1u32 << vertices).filter_map(ratio).fold(f64::INFINITY, f64::min);
-            let cut = bottleneck(vertices, &edges, &ranks, &ranks);
+            let cut = bottleneck(vertices, &edges, &ranks, &ranks, &Interrupt::NEVER);
             assert!((cut.exit as f64 / cut.inside as f64 - smallest).abs() < 1e-12, "{edges:?}");
         }
     }

@@ -5,14 +5,15 @@ use weft_base::{Interrupt, memory};
 
 use crate::bound::{self, Cut, Edge, bottleneck, capacities};
 use crate::error::CollectiveError;
+use crate::exact;
 use crate::fabric::Fabric;
 use crate::forms;
 use crate::greedy;
 use crate::logical::Logical;
-use crate::packing::{PackedTree, pack};
+use crate::packing::PackedTree;
 use crate::predict;
 use crate::schedule::{Bound, Collective, Exchange, KIND, Operation, Schedule, Stage, Transfer, Tree, shards};
-use crate::switches::{self, Demand};
+use crate::shallow;
 use crate::symmetric::{self, Moved, Paths};
 
 /// What a schedule should be good at.
@@ -75,28 +76,35 @@ pub struct Request {
 /// assert!((schedule.stages[0].bound.rate - 2e9 / 3.0).abs() < 1.0);
 /// ```
 pub fn compile(fabric: &Fabric, request: &Request) -> Result<Schedule, CollectiveError> {
-    let mut schedules = alternatives(fabric, request, &Interrupt::NEVER)?;
+    let mut schedules = alternatives(fabric, request, DEFAULT_EFFORT, &Interrupt::NEVER)?;
     Ok(schedules.swap_remove(0))
 }
 
+/// The nominal seconds of search where nobody says otherwise.
+pub const DEFAULT_EFFORT: f64 = 1.0;
+
 /// Exchanges that are given beside trees, at most.
-const MAX_EXCHANGES: usize = 8;
+const MAX_EXCHANGES: usize = 16;
 
 /// The schedules that the method allows, the fastest by the model first: the best trees of each kind, and exchanges. Who
 /// knows more of the network than its links, as a simulator does, chooses among them.
 ///
+/// With an `effort` of 0 trees are packed only where nothing else distributes the data. When `interrupt` is requested, what
+/// there is so far is returned.
+///
 /// # Errors
-/// As [`compile`], and where `interrupt` is requested.
+/// As [`compile`], and where `interrupt` is requested before there is any schedule.
 pub fn alternatives(
     fabric: &Fabric,
     request: &Request,
+    effort: f64,
     interrupt: &Interrupt,
 ) -> Result<Vec<Schedule>, CollectiveError> {
     check(fabric, request)?;
     let roots: Vec<usize> =
         if request.collective.has_root() { vec![request.root] } else { (0..fabric.ranks.len()).collect() };
+    check_size(fabric, roots.len())?;
     let operations = request.collective.operations();
-    let candidates = candidates(fabric, operations, &roots, interrupt)?;
     let schedule = |stages: Vec<Stage>, exchange: Option<Exchange>| Schedule {
         kind: KIND.to_owned(),
         collective: request.collective,
@@ -107,28 +115,36 @@ pub fn alternatives(
         stages,
         exchange,
     };
-    let stages: Vec<Vec<Stage>> = operations
-        .iter()
-        .zip(candidates)
-        .map(|(&operation, candidates)| stages(fabric, operation, candidates, &roots, request))
-        .collect();
+    let mut schedules: Vec<Schedule> = Vec::new();
+    if request.method != Method::Throughput {
+        reachable(fabric, &roots)?;
+        let Request { collective, bytes, element_bytes, .. } = *request;
+        let exchanges = forms::exchanges(fabric, collective, bytes, element_bytes, MAX_EXCHANGES, interrupt);
+        schedules.extend(exchanges.into_iter().map(|exchange| schedule(Vec::new(), Some(exchange))));
+    }
     let kinds = match request.method {
         Method::Auto => &[false, true][..],
         Method::Throughput => &[false][..],
         Method::Latency => &[true][..],
     };
+    let stages = match candidates(fabric, operations, &roots, effort, interrupt) {
+        // Without trees there are exchanges.
+        Err(_) if interrupt.is_requested() && !schedules.is_empty() => Vec::new(),
+        candidates => operations
+            .iter()
+            .zip(candidates?)
+            .map(|(&operation, candidates)| stages(fabric, operation, candidates, &roots, request, interrupt))
+            .collect(),
+    };
     let of_kind = |&merged: &bool| {
         let best = |stages: &Vec<Stage>| choose(stages.iter().filter(|stage| stage.merged == merged), request.method);
-        stages.iter().map(best).collect::<Option<Vec<Stage>>>().map(|stages| schedule(stages, None))
+        let chosen = stages.iter().map(best).collect::<Option<Vec<Stage>>>().filter(|stages| !stages.is_empty());
+        chosen.map(|stages| schedule(stages, None))
     };
-    let mut schedules: Vec<Schedule> = kinds.iter().filter_map(of_kind).collect();
-    if request.method != Method::Throughput {
-        let Request { collective, bytes, element_bytes, .. } = *request;
-        let exchanges = forms::exchanges(fabric, collective, bytes, element_bytes, MAX_EXCHANGES);
-        schedules.extend(exchanges.into_iter().map(|exchange| schedule(Vec::new(), Some(exchange))));
-    }
+    schedules.extend(kinds.iter().filter_map(of_kind));
     schedules.sort_by(|a, b| a.seconds().total_cmp(&b.seconds()));
     if schedules.is_empty() {
+        go_on(interrupt)?;
         return Err(CollectiveError::new(format!(
             "{}: no order of its nodes along axes lets them send everything on in a few rounds; leave out the method \
              latency",
@@ -184,14 +200,22 @@ fn stages(
     candidates: Vec<Distribution>,
     roots: &[usize],
     request: &Request,
+    interrupt: &Interrupt,
 ) -> Vec<Stage> {
     let wanted = |candidate: &Distribution| match request.method {
         Method::Auto => true,
         Method::Throughput => !candidate.merged,
         Method::Latency => candidate.merged,
     };
-    let stages = candidates.into_iter().filter(wanted);
-    stages.filter_map(|candidate| stage(fabric, operation, candidate, roots, request)).collect()
+    let mut stages: Vec<Stage> = Vec::new();
+    for candidate in candidates.into_iter().filter(wanted) {
+        // Once there is one, the others are no reason to wait.
+        if !stages.is_empty() && interrupt.is_requested() {
+            break;
+        }
+        stages.extend(stage(fabric, operation, candidate, roots, request));
+    }
+    stages
 }
 
 /// The stage that the method asks for.
@@ -237,16 +261,17 @@ fn candidates(
     fabric: &Fabric,
     operations: &[Operation],
     roots: &[usize],
+    effort: f64,
     interrupt: &Interrupt,
 ) -> Result<Vec<Vec<Distribution>>, CollectiveError> {
     let Some(back) = links_back(fabric) else {
         let network = |operation: &Operation| match operation {
-            Operation::Copy => distribute(fabric, roots, interrupt),
-            Operation::Reduce => distribute(&fabric.reversed(), roots, interrupt),
+            Operation::Copy => distribute(fabric, roots, effort, interrupt),
+            Operation::Reduce => distribute(&fabric.reversed(), roots, effort, interrupt),
         };
         return operations.iter().map(network).collect();
     };
-    let copying = distribute(fabric, roots, interrupt)?;
+    let copying = distribute(fabric, roots, effort, interrupt)?;
     let of = |operation: &Operation| {
         let mut candidates = copying.clone();
         if *operation == Operation::Reduce {
@@ -283,33 +308,57 @@ const TRANSFER_BYTES: u64 = 1000;
 /// How near the optimum is near enough for what is not exact.
 const NEAR: f64 = 0.99;
 
-/// Ways to distribute everything from the vertices of `roots`: one near the optimum at least, others with less latency.
-fn distribute(fabric: &Fabric, roots: &[usize], interrupt: &Interrupt) -> Result<Vec<Distribution>, CollectiveError> {
+/// The links as edges with integer capacities, and the vertices of the roots.
+///
+/// # Errors
+/// Where there is no path from a root to a rank, or from one root to another.
+fn reachable(fabric: &Fabric, roots: &[usize]) -> Result<(Vec<Edge>, Vec<usize>), CollectiveError> {
     let (capacities, _) = capacities(fabric)?;
     let edges: Vec<Edge> =
         fabric.links.iter().zip(&capacities).map(|(link, &capacity)| (link.from, link.to, capacity)).collect();
     let (vertices, ranks) = (fabric.vertices.len(), &fabric.ranks);
     let roots: Vec<usize> = roots.iter().map(|&rank| ranks[rank]).collect();
-    if let Some((from, to)) = separated(vertices, &edges, ranks, &roots) {
-        return Err(disconnected(fabric, from, to));
+    match separated(vertices, &edges, ranks, &roots) {
+        Some((from, to)) => Err(disconnected(fabric, from, to)),
+        None => Ok((edges, roots)),
     }
-    if roots.len().saturating_mul(ranks.len()) > symmetric::MAX_TRANSFERS {
+}
+
+/// # Errors
+/// For more transfers than a schedule may have, or than fit into memory.
+fn check_size(fabric: &Fabric, roots: usize) -> Result<(), CollectiveError> {
+    let ranks = fabric.ranks.len();
+    if roots.saturating_mul(ranks) > symmetric::MAX_TRANSFERS {
         return Err(CollectiveError::new(format!(
-            "{}: {} trees of {} transfers are more than a schedule may have ({} in all); compile for a group of its nodes",
+            "{}: {roots} trees of {} transfers are more than a schedule may have ({} in all); compile for a group of its \
+             nodes",
             fabric.name,
-            roots.len(),
-            ranks.len() - 1,
+            ranks - 1,
             symmetric::MAX_TRANSFERS
         )));
     }
-    let transfers = (roots.len() * ranks.len()) as u64;
+    let transfers = (roots * ranks) as u64;
     let what = format!("{}: trees of {transfers} transfers", fabric.name);
     memory::require(transfers * TRANSFER_BYTES, what, "compile for a group of its nodes")
-        .map_err(|error| CollectiveError::new(error.to_string()))?;
+        .map_err(|error| CollectiveError::new(error.to_string()))
+}
+
+/// Ways to distribute everything from the vertices of `roots`: one near the optimum at least, others with less latency. When
+/// `interrupt` is requested, those that there are so far.
+fn distribute(
+    fabric: &Fabric,
+    roots: &[usize],
+    effort: f64,
+    interrupt: &Interrupt,
+) -> Result<Vec<Distribution>, CollectiveError> {
+    let (edges, roots) = reachable(fabric, roots)?;
+    let (vertices, ranks) = (fabric.vertices.len(), &fabric.ranks);
     if roots.len() < ranks.len() {
-        let cut = bottleneck(vertices, &edges, ranks, &roots);
+        let cut = bottleneck(vertices, &edges, ranks, &roots, interrupt);
         let mut forms = flat(fabric, &edges, &roots, &cut);
-        forms.push(exact(fabric, &edges, &roots, cut, interrupt)?);
+        if effort > 0.0 || forms.is_empty() {
+            or_kept(exact(fabric, &edges, &roots, cut, interrupt), &mut forms, interrupt)?;
+        }
         return Ok(forms);
     }
     let share = |cut: &Cut, fullness: f64| cut.inside as f64 / cut.exit as f64 / fullness;
@@ -331,15 +380,21 @@ fn distribute(fabric: &Fabric, roots: &[usize], interrupt: &Interrupt) -> Result
             forms.push((Moved { trees, parts, fullness: grown }, false));
         }
     }
-    go_on(interrupt)?;
     // The cuts that need no flow may be above the optimum, but what is near them is near it.
     if share(&cut, fullness) < satisfied {
-        cut = bottleneck(vertices, &edges, ranks, &roots);
+        cut = bottleneck(vertices, &edges, ranks, &roots, interrupt);
     }
-    go_on(interrupt)?;
     let reached = share(&cut, fullness);
-    let is_near = reached >= NEAR || !forms.is_empty() && ranks.len() > MAX_EXACT_RANKS;
-    forms.extend(symmetric::binomial(&paths, &edges, ranks).into_iter().map(|moved| (moved, true)));
+    let mut is_near = reached >= NEAR || !forms.is_empty() && ranks.len() > MAX_EXACT_RANKS;
+    if forms.is_empty() || !interrupt.is_requested() {
+        forms.extend(symmetric::binomial(&paths, &edges, ranks).into_iter().map(|moved| (moved, true)));
+    }
+    if forms.iter().all(|(_, merged)| *merged) {
+        // Where ranks are in no order along axes, the shortest trees there are, for short data and for who cannot wait.
+        let shallow = shallow::trees(&paths, &edges, ranks, &roots);
+        forms.extend(shallow.into_iter().flat_map(|moved| [(moved.clone(), false), (moved, true)]));
+    }
+    is_near |= effort == 0.0 && !forms.is_empty();
     let distribution = |(moved, merged): (Moved, bool)| Distribution {
         trees: moved.trees,
         parts: moved.parts,
@@ -347,10 +402,23 @@ fn distribute(fabric: &Fabric, roots: &[usize], interrupt: &Interrupt) -> Result
         merged,
     };
     let mut forms: Vec<Distribution> = forms.into_iter().map(distribution).collect();
-    if reached < 1.0 - 1e-9 && (is_small || !is_near) {
-        forms.push(exact(fabric, &edges, &roots, cut, interrupt)?);
+    if reached < 1.0 - 1e-9 && (is_small && effort > 0.0 || !is_near) {
+        or_kept(exact(fabric, &edges, &roots, cut, interrupt), &mut forms, interrupt)?;
     }
     Ok(forms)
+}
+
+/// Adds one more to what there is; what was interrupted is missed only where there is nothing else.
+fn or_kept(
+    added: Result<Distribution, CollectiveError>,
+    forms: &mut Vec<Distribution>,
+    interrupt: &Interrupt,
+) -> Result<(), CollectiveError> {
+    match added {
+        Err(_) if interrupt.is_requested() && !forms.is_empty() => {}
+        added => forms.push(added?),
+    }
+    Ok(())
 }
 
 /// # Errors
@@ -364,19 +432,24 @@ fn go_on(interrupt: &Interrupt) -> Result<(), CollectiveError> {
 fn flat(fabric: &Fabric, edges: &[Edge], roots: &[usize], cut: &Cut) -> Vec<Distribution> {
     let paths = Paths::new(fabric.vertices.len(), edges, &fabric.ranks, fabric.forwards);
     let alone = |moved: Moved| {
-        let trees = moved.trees.into_iter().filter(|tree| roots.contains(&tree.root)).collect();
-        Distribution { trees, parts: moved.parts, cut: cut.clone(), merged: false }
+        let trees: Vec<PackedTree> = moved.trees.into_iter().filter(|tree| roots.contains(&tree.root)).collect();
+        // Of one tree every message is one of its transfers, merged or not.
+        [true, false].map(|merged| Distribution { trees: trees.clone(), parts: moved.parts, cut: cut.clone(), merged })
     };
-    symmetric::binomial(&paths, edges, &fabric.ranks).into_iter().map(alone).collect()
+    let mut flat = symmetric::binomial(&paths, edges, &fabric.ranks);
+    if flat.is_empty() {
+        flat.extend(shallow::trees(&paths, edges, &fabric.ranks, roots));
+    }
+    flat.into_iter().flat_map(alone).collect()
 }
 
 /// How many trees of equal capacity each root has at the optimum.
 fn parts(edges: &[Edge], cut: &Cut) -> i64 {
-    let exit = cut.exit / gcd(cut.exit, cut.inside);
-    exit / edges.iter().map(|edge| edge.2).fold(exit, gcd)
+    let exit = cut.exit / exact::gcd(cut.exit, cut.inside);
+    exit / edges.iter().map(|edge| edge.2).fold(exit, exact::gcd)
 }
 
-/// As much as the cut allows: switches split off, trees packed.
+/// As much as the cut allows.
 fn exact(
     fabric: &Fabric,
     edges: &[Edge],
@@ -384,41 +457,11 @@ fn exact(
     cut: Cut,
     interrupt: &Interrupt,
 ) -> Result<Distribution, CollectiveError> {
-    let mut logical = Logical::new(fabric.vertices.len(), edges);
-    let mut supply = scale(&mut logical, &cut);
-    let rank_of = fabric.rank_of();
-    let mut switches: Vec<usize> =
-        edges.iter().flat_map(|edge| [edge.0, edge.1]).filter(|&vertex| rank_of[vertex].is_none()).collect();
-    switches.sort_unstable();
-    switches.dedup();
-    for switch in switches {
-        go_on(interrupt)?;
-        switches::remove(&mut logical, switch, &Demand { ranks: &fabric.ranks, roots, supply });
-    }
-    // Where a switch has more capacity one way than the other, some may have been lost: then less is distributed.
-    let kept = bottleneck(logical.vertices(), &logical.edges(), &fabric.ranks, roots);
-    if kept.exit < supply * kept.inside {
-        supply = scale(&mut logical, &kept);
-    }
+    let packed = exact::packed(fabric.vertices.len(), edges, &fabric.ranks, roots, &cut, interrupt);
     go_on(interrupt)?;
-    let trees = pack(&mut logical, &fabric.ranks, roots, supply, interrupt);
-    go_on(interrupt)?;
-    let trees =
-        trees.ok_or_else(|| CollectiveError::new("a defect of weft: no spanning trees where flows say there are"))?;
-    Ok(Distribution { trees, parts: supply, cut, merged: false })
-}
-
-/// Scales capacities so that every root distributes a whole number of trees of capacity 1, as few as can be; the number.
-fn scale(logical: &mut Logical, cut: &Cut) -> i64 {
-    let common = gcd(cut.exit, cut.inside);
-    let (exit, inside) = (cut.exit / common, cut.inside / common);
-    let divisor = logical.edges().iter().map(|edge| edge.2).fold(exit, gcd);
-    logical.scale(inside, divisor);
-    exit / divisor
-}
-
-fn gcd(a: i64, b: i64) -> i64 {
-    if b == 0 { a } else { gcd(b, a % b) }
+    let (trees, parts) =
+        packed.ok_or_else(|| CollectiveError::new("a defect of weft: no spanning trees where flows say there are"))?;
+    Ok(Distribution { trees, parts, cut, merged: false })
 }
 
 /// A root and a rank that it has no path to.

@@ -112,8 +112,8 @@ impl Timed {
             })
             .collect();
         let mut receives = receives.into_iter();
-        let mut sends = Vec::new();
         for round in rounds {
+            let mut sends = Vec::with_capacity(round.sends.len());
             for (to, tag, ranges) in &round.sends {
                 let mut message = self.payload(length(ranges));
                 let mut at = 0;
@@ -132,9 +132,10 @@ impl Timed {
                     at += bytes as usize;
                 }
             }
-        }
-        for send in sends {
-            send.await?;
+            // Who sends on before the links have what was sent holds others up that are not as far.
+            for send in sends {
+                send.await?;
+            }
         }
         Ok(())
     }

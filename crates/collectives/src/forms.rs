@@ -1,10 +1,11 @@
 //! Allreduce by rounds of messages: recursive doubling and halving, Swing, rings along one axis or several, direct exchanges
-//! on one level or two, and trees of whole buffers.
+//! on one level or two, trees of whole buffers, and forms that divide the buffer in some steps and swap shares in the rest.
 //!
 //! Sources: Thakur, Rabenseifner and Gropp 2005, section 4.5 (doubling, halving, ranks folded to a power of two); De Sensi
 //! and others, Swing, NSDI 2024; Sack and Gropp 2012 (all axes of a torus at once, each with a part of the data).
 
 use rustc_hash::FxHashMap;
+use weft_base::Interrupt;
 
 use crate::fabric::Fabric;
 use crate::predict::exchange_seconds;
@@ -43,19 +44,40 @@ struct Part {
 impl Part {
     /// Of all elements the part `index` of `parts`.
     fn of(bytes: u64, element: u64, index: usize, parts: usize) -> Part {
-        let at = |index: usize| (u128::from(bytes / element) * index as u128 / parts as u128) as u64;
+        let at = |index: usize| position(bytes / element, index, parts);
         Part { first: at(index), count: at(index + 1) - at(index), element }
     }
 
     /// First byte and bytes between two of `of` positions.
     fn between(self, range: (usize, usize), of: usize) -> (u64, u64) {
-        let at = |position: usize| (u128::from(self.count) * position as u128 / of as u128) as u64;
+        let at = |index: usize| position(self.count, index, of);
         ((self.first + at(range.0)) * self.element, (at(range.1) - at(range.0)) * self.element)
     }
 }
 
-/// The exchanges that a collective of `bytes` may be done by on this network, the fastest by the model first.
-pub fn exchanges(fabric: &Fabric, collective: Collective, bytes: u64, element: u64, most: usize) -> Vec<Exchange> {
+/// Elements for each share from which on all shares but the last ones are equal: the last ones lack a thousandth at most.
+const MIN_EQUAL: u64 = 1024;
+
+/// The first element of the share `index` of `shares` of `count` elements. Messages of one length keep step; where some are
+/// an element longer, those that are not are sent first, and ranks that meet the same links fall apart.
+fn position(count: u64, index: usize, shares: usize) -> u64 {
+    let (index, shares) = (index as u64, shares as u64);
+    if count >= shares * MIN_EQUAL {
+        return (count.div_ceil(shares) * index).min(count);
+    }
+    (u128::from(count) * u128::from(index) / u128::from(shares)) as u64
+}
+
+/// The exchanges that a collective of `bytes` may be done by on this network, the fastest by the model first. When
+/// `interrupt` is requested, those that were looked at until then, one at least.
+pub fn exchanges(
+    fabric: &Fabric,
+    collective: Collective,
+    bytes: u64,
+    element: u64,
+    most: usize,
+    interrupt: &Interrupt,
+) -> Vec<Exchange> {
     if collective != Collective::Allreduce {
         return Vec::new();
     }
@@ -66,6 +88,9 @@ pub fn exchanges(fabric: &Fabric, collective: Collective, bytes: u64, element: u
     let bound = bound(fabric, bytes);
     let mut exchanges: Vec<Exchange> = Vec::new();
     for form in forms(&paths, &edges, bytes, element) {
+        if !exchanges.is_empty() && interrupt.is_requested() {
+            break;
+        }
         let Some(mut exchange) = routed(form, &paths, &bound) else { continue };
         exchange.seconds = exchange_seconds(fabric, &exchange);
         let position = exchanges.partition_point(|known| known.seconds <= exchange.seconds);
@@ -92,47 +117,58 @@ fn forms(paths: &Paths, edges: &[crate::bound::Edge], bytes: u64, element: u64) 
     let twos = vec![2; power.ilog2() as usize];
     let near_first = digits(&twos, Within::Direct);
     let far_first: Vec<Step> = near_first.iter().rev().cloned().collect();
-    add("recursive doubling", "", vec![Some(folded(doubled(&near_first, power, whole), ranks, whole))]);
+    let swapped = partly_divided(&near_first, 0, power, whole);
+    add("recursive doubling", "", vec![swapped.map(|rounds| folded(rounds, ranks, whole))]);
     if ranks <= MAX_DIRECT {
         add("direct", "", vec![divided(&digits(&[ranks], Within::Direct), ranks, whole)]);
     }
     add("tree", "", vec![Some(tree(ranks, whole))]);
     for (steps, variant) in [(&near_first, "nearest first"), (&far_first, "nearest last")] {
-        let rounds = divided(steps, power, whole);
-        let parts = vec![rounds.map(|rounds| folded(rounds, ranks, whole))];
-        add("recursive halving", variant, parts);
+        for dividing in 1..=steps.len() {
+            let rounds = partly_divided(steps, dividing, power, whole);
+            let parts = vec![rounds.map(|rounds| folded(rounds, ranks, whole))];
+            add(&partly("recursive halving", dividing, steps.len()), variant, parts);
+        }
     }
     let (extents, is_torus) = paths.axes(edges);
     for extents in &extents {
         let of = shape(extents);
         for (name, factors) in two_level(extents) {
-            let steps = digits(&factors, Within::Direct);
-            let rounds = divided(&steps, ranks, whole);
-            add(&format!("{name}, nearest first"), &of, vec![rounds]);
-            let steps: Vec<Step> = steps.into_iter().rev().collect();
-            add(&format!("{name}, nearest last"), &of, vec![divided(&steps, ranks, whole)]);
+            let near_first = digits(&factors, Within::Direct);
+            let far_first: Vec<Step> = near_first.iter().rev().cloned().collect();
+            for (steps, variant) in [(near_first, "nearest first"), (far_first, "nearest last")] {
+                for dividing in 1..=steps.len() {
+                    let name = format!("{}, {variant}", partly(&name, dividing, steps.len()));
+                    add(&name, &of, vec![partly_divided(&steps, dividing, ranks, whole)]);
+                }
+            }
         }
     }
     for extents in extents.iter().filter(|_| is_torus) {
         let (count, of) = (2 * extents.len(), shape(extents));
         let part = |index: usize| (Part::of(bytes, element, index, count), index / 2, index % 2 == 1);
-        let swung = |index: usize| {
+        let swung = |index: usize, dividing: usize| {
             let (part, first, is_mirrored) = part(index);
-            divided(&swing(extents, first, is_mirrored)?, ranks, part)
+            partly_divided(&swing(extents, first, is_mirrored)?, dividing, ranks, part)
         };
         let ringed = |index: usize| {
             let (part, first, is_mirrored) = part(index);
             divided(&rings(extents, first, is_mirrored), ranks, part)
         };
-        add(&format!("swing, {count} parts"), &of, (0..count).map(swung).collect());
+        let length = swing(extents, 0, false).map_or(0, |steps| steps.len());
+        for dividing in 1..=length {
+            let name = partly(&format!("swing, {count} parts"), dividing, length);
+            add(&name, &of, (0..count).map(|index| swung(index, dividing)).collect());
+        }
         add(&format!("rings of axes, {count} parts"), &of, (0..count).map(ringed).collect());
         for first in 0..extents.len() {
-            let steps = swing(extents, first, false);
+            let Some(steps) = swing(extents, first, false) else { continue };
             let variant = format!("{of} from axis {first}");
-            let parts = vec![steps.as_ref().and_then(|steps| divided(steps, ranks, whole))];
-            add("swing", &variant, parts);
-            let parts = vec![steps.map(|steps| doubled(&steps, ranks, whole))];
-            add("swing of whole buffers", &variant, parts);
+            for dividing in 1..=length {
+                let parts = vec![partly_divided(&steps, dividing, ranks, whole)];
+                add(&partly("swing", dividing, length), &variant, parts);
+            }
+            add("swing of whole buffers", &variant, vec![partly_divided(&steps, 0, ranks, whole)]);
         }
     }
     if 2 * ranks * (ranks - 1) <= MAX_MESSAGES {
@@ -158,6 +194,14 @@ fn distinguished(mut forms: Vec<Form>) -> Vec<Form> {
         }
     }
     forms
+}
+
+/// The name of a form that divides in its first steps and swaps shares in the others.
+fn partly(name: &str, dividing: usize, steps: usize) -> String {
+    match steps - dividing {
+        0 => name.to_owned(),
+        swapping => format!("{name}, doubling in {swapping} of {steps} steps"),
+    }
 }
 
 /// Extents as people write them: `8x32`.
@@ -206,53 +250,68 @@ fn snake(extents: &[usize]) -> Vec<usize> {
     order
 }
 
-/// Every step with the whole of the part: pairs swap their sums.
-fn doubled(steps: &[Step], ranks: usize, part: Part) -> Vec<Draft> {
-    let (start, bytes) = part.between((0, ranks), ranks);
-    let both = |pair: &Vec<usize>| [(pair[0], pair[1], start, bytes), (pair[1], pair[0], start, bytes)];
-    steps.iter().map(|step| (Operation::Reduce, step.groups.iter().flat_map(both).collect())).collect()
-}
-
 /// Reduce-scatter by the steps, and allgather by them backwards.
 fn divided(steps: &[Step], ranks: usize, part: Part) -> Option<Vec<Draft>> {
+    partly_divided(steps, steps.len(), ranks, part)
+}
+
+/// Reduce-scatter by the first `dividing` steps; in the others, which are of pairs, the shares are swapped whole; allgather
+/// by the first backwards. Fewer rounds than dividing in every step, fewer bytes than swapping in every step.
+fn partly_divided(steps: &[Step], dividing: usize, ranks: usize, part: Part) -> Option<Vec<Draft>> {
+    let (outer, swapping) = steps.split_at(dividing);
+    if swapping.iter().flat_map(|step| &step.groups).any(|group| group.len() != 2) {
+        return None;
+    }
     let positions = classes(steps, ranks)?;
     let mut rounds = Vec::new();
-    let all = || steps.iter().zip(&positions);
-    let each = |(step, positions): (&Step, &Vec<(usize, usize)>), operation: Operation| {
-        let size = step.groups.first().map_or(1, Vec::len);
-        let range = |rank: usize| part.between(positions[rank], ranks);
-        let shifted = |group: &[usize], index: usize, by: usize| group[(index + by) % size];
-        let members = || step.groups.iter().flat_map(move |group| (0..size).map(move |index| (group, index)));
-        let sent = |group: &[usize], index: usize, to: usize, whose: usize| {
-            let (start, bytes) = range(whose);
-            (group[index], to, start, bytes)
+    let all = || outer.iter().zip(&positions);
+    all().for_each(|(step, positions)| rounds.extend(shared(step, positions, Operation::Reduce, ranks, part)));
+    let share =
+        |rank: usize| part.between(dividing.checked_sub(1).map_or((0, ranks), |last| positions[last][rank]), ranks);
+    for step in swapping {
+        let sent = |from: usize, to: usize| {
+            let (start, bytes) = share(from);
+            (from, to, start, bytes)
         };
-        match step.within {
-            Within::Direct => {
-                let messages = (1..size).flat_map(|by| members().map(move |(group, index)| (group, index, by)));
-                let message = |(group, index, by): (&Vec<usize>, usize, usize)| {
-                    let to = shifted(group, index, by);
-                    sent(group, index, to, if operation == Operation::Reduce { to } else { group[index] })
-                };
-                vec![(operation, messages.map(message).collect())]
-            }
-            Within::Ring => {
-                // A block is complete where it belongs in the end, or begins there.
-                let begin = usize::from(operation == Operation::Reduce);
-                let round = |round: usize| {
-                    let message = |(group, index): (&Vec<usize>, usize)| {
-                        let whose = shifted(group, index, 2 * size - begin - round);
-                        sent(group, index, shifted(group, index, 1), whose)
-                    };
-                    (operation, members().map(message).collect())
-                };
-                (0..size - 1).map(round).collect()
-            }
-        }
-    };
-    all().for_each(|step| rounds.extend(each(step, Operation::Reduce)));
-    all().rev().for_each(|step| rounds.extend(each(step, Operation::Copy)));
+        let both = |pair: &Vec<usize>| [sent(pair[0], pair[1]), sent(pair[1], pair[0])];
+        rounds.push((Operation::Reduce, step.groups.iter().flat_map(both).collect()));
+    }
+    all().rev().for_each(|(step, positions)| rounds.extend(shared(step, positions, Operation::Copy, ranks, part)));
     Some(rounds)
+}
+
+/// The rounds of a step in which the members of a group reduce each other's shares, or copy their own to each other.
+/// `positions` has the share of every rank.
+fn shared(step: &Step, positions: &[(usize, usize)], operation: Operation, ranks: usize, part: Part) -> Vec<Draft> {
+    let size = step.groups.first().map_or(1, Vec::len);
+    let shifted = |group: &[usize], index: usize, by: usize| group[(index + by) % size];
+    let members = || step.groups.iter().flat_map(move |group| (0..size).map(move |index| (group, index)));
+    let sent = |group: &[usize], index: usize, to: usize, whose: usize| {
+        let (start, bytes) = part.between(positions[whose], ranks);
+        (group[index], to, start, bytes)
+    };
+    match step.within {
+        Within::Direct => {
+            let messages = (1..size).flat_map(|by| members().map(move |(group, index)| (group, index, by)));
+            let message = |(group, index, by): (&Vec<usize>, usize, usize)| {
+                let to = shifted(group, index, by);
+                sent(group, index, to, if operation == Operation::Reduce { to } else { group[index] })
+            };
+            vec![(operation, messages.map(message).collect())]
+        }
+        Within::Ring => {
+            // A block is complete where it belongs in the end, or begins there.
+            let begin = usize::from(operation == Operation::Reduce);
+            let round = |round: usize| {
+                let message = |(group, index): (&Vec<usize>, usize)| {
+                    let whose = shifted(group, index, 2 * size - begin - round);
+                    sent(group, index, shifted(group, index, 1), whose)
+                };
+                (operation, members().map(message).collect())
+            };
+            (0..size - 1).map(round).collect()
+        }
+    }
 }
 
 fn ring(order: &[usize], part: Part) -> Option<Vec<Draft>> {
@@ -397,7 +456,7 @@ mod tests {
             // Blocks of unequal length, and buffers of fewer elements than blocks.
             for bytes in [4 * 1009, 4 * 13] {
                 let mut forms = BTreeSet::new();
-                for exchange in exchanges(&fabric, Collective::Allreduce, bytes, 4, usize::MAX) {
+                for exchange in exchanges(&fabric, Collective::Allreduce, bytes, 4, usize::MAX, &Interrupt::NEVER) {
                     let form = exchange.form.clone();
                     let schedule = Schedule {
                         kind: KIND.to_owned(),
@@ -424,6 +483,7 @@ mod tests {
             "direct on 2 levels, nearest last",
             "halving by prime factors, nearest first",
             "recursive doubling",
+            "recursive halving, doubling in 1 of 3 steps, nearest first",
             "recursive halving, nearest first",
             "recursive halving, nearest last",
             "ring",
@@ -447,7 +507,7 @@ mod tests {
     #[test]
     fn folded_ranks_take_part_through_their_neighbours() {
         let part = Part::of(40, 4, 0, 1);
-        let rounds = folded(doubled(&digits(&[2], Within::Direct), 2, part), 3, part);
+        let rounds = folded(partly_divided(&digits(&[2], Within::Direct), 0, 2, part).unwrap(), 3, part);
         let pairs: Vec<Vec<(usize, usize)>> =
             rounds.iter().map(|(_, messages)| messages.iter().map(|sent| (sent.0, sent.1)).collect()).collect();
         assert_eq!(pairs, [vec![(1, 0)], vec![(0, 2), (2, 0)], vec![(0, 1)]]);

@@ -26,7 +26,7 @@ struct Channel {
 }
 
 /// Trees at all of `roots`, `parts` each, and the most of a path's `weight / capacity` for one tree a root. `None` where
-/// there are too many paths, or nobody waits for it any longer.
+/// there are too many paths, or nobody waits for the first round to end.
 pub fn grow(logical: &Logical, roots: &[usize], parts: usize, interrupt: &Interrupt) -> Option<(Vec<PackedTree>, f64)> {
     let mut channels: Vec<Channel> = logical
         .pieces()
@@ -47,10 +47,10 @@ pub fn grow(logical: &Logical, roots: &[usize], parts: usize, interrupt: &Interr
     let mut trees: Vec<Vec<u32>> = vec![Vec::new(); roots.len() * parts];
     let mut best: Option<(f64, Vec<Vec<u32>>)> = None;
     let mut target = f64::INFINITY;
-    for _ in 0..ROUNDS {
+    'rounds: for _ in 0..ROUNDS {
         for number in 0..trees.len() {
             if interrupt.is_requested() {
-                return None;
+                break 'rounds;
             }
             trees[number].iter().for_each(|&channel| channels[channel as usize].load -= 1);
             trees[number] = one(roots[number % roots.len()], &mut channels, &out, roots.len(), target)?;

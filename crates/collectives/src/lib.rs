@@ -7,6 +7,7 @@
 pub mod bound;
 mod compile;
 mod error;
+mod exact;
 pub mod execute;
 mod fabric;
 pub mod flow;
@@ -17,12 +18,13 @@ mod merge;
 mod packing;
 pub mod predict;
 mod schedule;
+mod shallow;
 mod steps;
 mod switches;
 mod symmetric;
 mod verify;
 
-pub use compile::{Method, Request, alternatives, compile};
+pub use compile::{DEFAULT_EFFORT, Method, Request, alternatives, compile};
 pub use error::CollectiveError;
 pub use fabric::{Fabric, Link};
 pub use schedule::{

@@ -3,6 +3,9 @@
 //! A switch passes on what comes in, so capacity from u into the switch and out of it to t may be replaced by capacity
 //! from u to t. Where in and out capacities of a switch are equal, edges can be split off until none is left, and every
 //! rank is still reached by as much as before (Bang-Jensen, Frank and Jackson 1995; Zhao et al., ForestColl, section 5.3).
+//! Where they are not, what the demand does not need is taken away first.
+
+use weft_base::Interrupt;
 
 use crate::bound::{Edge, is_feasible};
 use crate::flow::{FlowNetwork, UNLIMITED};
@@ -41,6 +44,31 @@ pub fn remove(logical: &mut Logical, switch: usize, demand: &Demand) {
     }
     Splitting::new(logical, switch, demand).split();
     logical.isolate(switch);
+}
+
+/// Takes capacity that the demand does not need from switches into which more comes than goes out, or the other way round:
+/// edges are split off in pairs, and what has no partner would be lost with whatever it was needed for.
+pub fn balance(logical: &mut Logical, switches: &[usize], demand: &Demand, interrupt: &Interrupt) {
+    // What is taken from a switch may be another's, which is then looked at again.
+    for _ in 0..=switches.len() {
+        let mut is_changed = false;
+        for &switch in switches {
+            if interrupt.is_requested() {
+                return;
+            }
+            let surplus = surplus(logical, switch);
+            is_changed |= surplus != 0 && Splitting::new(logical, switch, demand).balance(surplus);
+        }
+        if !is_changed {
+            return;
+        }
+    }
+}
+
+/// How much more comes into a switch than goes out.
+fn surplus(logical: &Logical, switch: usize) -> i64 {
+    let sum = |edges: Vec<Edge>| edges.iter().map(|edge| edge.2).sum::<i64>();
+    sum(incoming(logical, switch)) - sum(outgoing(logical, switch))
 }
 
 fn incoming(logical: &Logical, switch: usize) -> Vec<Edge> {
@@ -110,6 +138,45 @@ impl<'a> Splitting<'a> {
         demand.roots.iter().for_each(|&root| network.set(supplies[root], demand.supply));
         let drains = (0..vertices).map(|vertex| network.add(vertex, vertices + 1, 0)).collect();
         Splitting { logical, switch, demand, network, supplies, drains, numbers, order: demand.ranks.to_vec() }
+    }
+
+    /// Takes what can be spared of the side that has more by `surplus`, of every edge its share and then what is left;
+    /// whether that was anything.
+    fn balance(&mut self, surplus: i64) -> bool {
+        let edges = |logical: &Logical, switch: usize| {
+            if surplus > 0 { incoming(logical, switch) } else { outgoing(logical, switch) }
+        };
+        let mut left = surplus.abs();
+        let all = edges(self.logical, self.switch);
+        let total: i64 = all.iter().map(|edge| edge.2).sum();
+        let share = |capacity: i64| (i128::from(capacity) * i128::from(surplus.abs()) / i128::from(total)) as i64;
+        for is_last in [false, true] {
+            for (from, to, capacity) in edges(self.logical, self.switch) {
+                let most = capacity.min(left).min(if is_last { left } else { share(capacity) });
+                let spared = self.spared(from, to, most);
+                let mut taken = 0;
+                while taken < spared {
+                    taken += self.logical.take(from, to, spared - taken).map_or(spared, |piece| piece.amount);
+                }
+                self.update(from, to);
+                left -= spared;
+            }
+        }
+        left < surplus.abs()
+    }
+
+    /// How much of an edge the demand does not need, up to `most`: what the sets can lose that it leaves.
+    fn spared(&mut self, from: usize, to: usize, mut most: i64) -> i64 {
+        for position in 0..self.order.len() {
+            let rank = self.order[position];
+            if most == 0 {
+                break;
+            }
+            if rank != from {
+                most = most.min(self.slack(&[from], &[to, rank], most));
+            }
+        }
+        most
     }
 
     fn split(&mut self) {

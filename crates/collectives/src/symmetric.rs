@@ -42,7 +42,7 @@ struct Shape<'a> {
 }
 
 /// Trees at every rank, how many a root has, and how full the fullest link is by capacity: the less the better.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Moved {
     pub trees: Vec<PackedTree>,
     pub parts: i64,
@@ -329,6 +329,11 @@ impl Paths {
         factors.retain(|extents| has_rings(self, extents));
         let is_torus = !factors.is_empty();
         (factors, is_torus)
+    }
+
+    /// The ranks that a rank reaches, ascending, with their paths.
+    pub fn from(&self, rank: usize) -> &[(u32, Vec<u32>)] {
+        &self.reached[rank]
     }
 
     /// The links of the path from one rank to another, if there is one.

@@ -196,7 +196,7 @@ fn changed_exchanges_are_refused_unless_they_still_give_the_sum() {
         for bytes in [4 * 64, 4 * 1009, 4 << 20] {
             let request =
                 Request { collective: Collective::Allreduce, bytes, element_bytes: 4, root: 0, method: Method::Auto };
-            let schedules = alternatives(&fabric, &request, &Interrupt::NEVER).unwrap();
+            let schedules = alternatives(&fabric, &request, 1.0, &Interrupt::NEVER).unwrap();
             originals.extend(schedules.into_iter().filter(|schedule| schedule.exchange.is_some()));
         }
     }

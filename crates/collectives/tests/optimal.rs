@@ -1,7 +1,11 @@
 //! Compiled collectives on many kinds of network: right by the verifier, at the certified optimum, and refused otherwise.
 
+use std::cell::Cell;
+use std::rc::Rc;
+
 use rand::{RngExt, SeedableRng};
-use weft_collectives::{Collective, Fabric, Link, Method, Request, Schedule, compile, verify};
+use weft_base::Interrupt;
+use weft_collectives::{Collective, Fabric, Link, Method, Request, Schedule, alternatives, compile, verify};
 use weft_machine::Topology;
 
 /// A network of `ranks` ranks and `switches` switches with links both ways: ends, bandwidth.
@@ -118,4 +122,58 @@ fn switched_networks_are_used_fully() {
 #[test]
 fn random_networks_of_unequal_links_are_used_fully() {
     (0..12).for_each(|seed| expect_optimal(&random(seed, 6 + seed as usize)));
+}
+
+/// Interrupted at its n-th question, and how many there have been.
+fn after(questions: usize) -> (Interrupt, Rc<Cell<usize>>) {
+    let asked = Rc::new(Cell::new(0));
+    let counted = Rc::clone(&asked);
+    let ask = move || counted.replace(counted.get() + 1) >= questions;
+    (Interrupt::new(ask), asked)
+}
+
+#[test]
+fn what_there_is_at_an_interruption_is_right_whenever_it_comes() {
+    let torus = of_topology("torus", &Topology::Torus { extents: vec![3, 4] }, Some(2));
+    let mut one_way = random(5, 14);
+    one_way.links.pop();
+    for fabric in [rails(2), torus, random(3, 12), one_way] {
+        for collective in [Collective::Allgather, Collective::Allreduce, Collective::Reduce] {
+            for method in [Method::Auto, Method::Throughput] {
+                let request = Request { collective, bytes: 1 << 20, element_bytes: 4, root: 1, method };
+                let (never, asked) = after(usize::MAX);
+                let full = alternatives(&fabric, &request, 1.0, &never).unwrap();
+                let most = asked.get();
+                let (mut without, mut kept) = (0, 0);
+                for questions in (0..20.min(most)).chain((20..most).step_by(1 + most / 40)) {
+                    match alternatives(&fabric, &request, 1.0, &after(questions).0) {
+                        Ok(schedules) => {
+                            kept += 1;
+                            for schedule in &schedules {
+                                verify(schedule).unwrap_or_else(|error| panic!("{}: {error}", fabric.name));
+                            }
+                            let (early, late) = (schedules[0].efficiency(), full[0].efficiency());
+                            assert!(method == Method::Auto || early <= late * 1.002, "{}", fabric.name);
+                        }
+                        Err(error) => {
+                            without += 1;
+                            assert_eq!(error.to_string(), "interrupted before there was a schedule");
+                        }
+                    }
+                }
+                assert_eq!((without, kept > 0), (0, true), "{} {}", fabric.name, collective.name());
+            }
+        }
+    }
+}
+
+#[test]
+fn without_effort_there_is_a_schedule_all_the_same() {
+    for fabric in [rails(2), random(3, 12), of_topology("mesh", &Topology::Mesh { extents: vec![2, 5] }, None)] {
+        for collective in Collective::ALL {
+            let request = Request { collective, bytes: 1 << 20, element_bytes: 4, root: 1, method: Method::Auto };
+            let schedules = alternatives(&fabric, &request, 0.0, &Interrupt::NEVER).unwrap();
+            schedules.iter().for_each(|schedule| verify(schedule).unwrap());
+        }
+    }
 }

@@ -7,7 +7,7 @@ use std::time::Instant;
 
 use weft_base::Interrupt;
 use weft_collectives::execute::Timed;
-use weft_collectives::{Collective, Fabric, Method, Request, verify};
+use weft_collectives::{Collective, DEFAULT_EFFORT, Fabric, Method, Request, verify};
 use weft_comm::collective::{Algorithm, Choice, Element, Operator, allreduce, broadcast, reduce};
 use weft_comm::{CommError, Communicator, Payload, Program, Reduction, Source, Tag, TagSelector};
 use weft_machine::{Machine, Topology};
@@ -62,10 +62,15 @@ impl Program for Steps {
     }
 }
 
+/// Bytes of the largest share where whole numbers are divided: what is left over is somebody's.
+fn share(bytes: usize, shares: usize) -> usize {
+    (bytes / 4).div_ceil(shares) * 4
+}
+
 /// Reduce-scatter by halving the bytes in every step, and the same backwards.
 fn there_and_back(partners: Vec<Vec<usize>>, bytes: usize, parts: usize) -> Exchanges {
     let step = |(step, partners): (usize, Vec<usize>)| {
-        let each = (bytes / parts) >> (step + 1);
+        let each = share(bytes, parts << (step + 1));
         partners.into_iter().map(|peer| (peer, each)).collect::<Vec<_>>()
     };
     let there: Vec<_> = partners.into_iter().enumerate().map(step).collect();
@@ -119,13 +124,14 @@ fn swings(extents: &[usize], bytes: usize) -> Vec<(&'static str, Steps)> {
 /// Two levels: reduce-scatter among `group` ranks next to each other, all at once; recursive doubling of the shards among
 /// the groups; allgather in the group.
 fn two_level(ranks: usize, group: usize, bytes: usize) -> Steps {
+    let own = share(bytes, group);
     let steps = move |rank: usize| {
         let first = rank - rank % group;
         let shift = |by: usize| first + (rank - first + by) % group;
-        let inside: Vec<(usize, usize)> = (1..group).map(|by| (shift(by), bytes / group)).collect();
+        let inside: Vec<(usize, usize)> = (1..group).map(|by| (shift(by), own)).collect();
         let doublings = (0..(ranks / group).ilog2()).map(|bit| {
             let other = (rank / group) ^ (1 << bit);
-            vec![(other * group + rank % group, bytes / group)]
+            vec![(other * group + rank % group, own)]
         });
         std::iter::once(inside.clone()).chain(doublings).chain([inside.clone()]).collect()
     };
@@ -180,7 +186,8 @@ fn main() {
     let method = Method::Auto;
     let request = Request { collective: Collective::Allreduce, bytes, element_bytes: 4, root: 0, method };
     let (schedule, considered) =
-        weft_launch::compile_collective(&machine, &fabric, &request, &Interrupt::NEVER).expect("a schedule");
+        weft_launch::compile_collective(&machine, &fabric, &request, DEFAULT_EFFORT, &Interrupt::NEVER)
+            .expect("a schedule");
     let compiling = start.elapsed().as_secs_f64();
     verify(&schedule).expect("a schedule that is right");
     let (predicted, bound, efficiency) = (schedule.seconds(), schedule.bound_seconds(), schedule.efficiency());

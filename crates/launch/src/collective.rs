@@ -51,8 +51,8 @@ pub fn simulate_collective(
     executed(machine, schedule, phantom, interrupt)
 }
 
-/// Messages that are simulated to choose among schedules, at most: a few seconds.
-const MAX_MESSAGES: u64 = 1 << 21;
+/// Messages that are simulated to choose among schedules for each nominal second of effort, at most: a few seconds.
+const MESSAGES_PER_EFFORT: f64 = (1 << 21) as f64;
 
 /// What is predicted to take so many times as long as the fastest that was simulated is not simulated.
 const MAX_SLOWER: f64 = 2.5;
@@ -67,33 +67,31 @@ pub struct Considered {
 
 /// Compiles a collective for a network of the machine. The model of the links knows nothing of the machine's own routes, of
 /// what waits for what in them, nor of how its messages are completed: the schedules that are predicted to be fastest are
-/// executed in virtual time, and the fastest is taken. Beside it stands what was considered.
+/// executed in virtual time, as many as the nominal seconds of `effort` allow, and the fastest is taken. Beside it stands
+/// what was considered. When `interrupt` is requested, that is the best so far.
 ///
 /// # Errors
-/// As [`weft_collectives::compile`], and for a run that fails or is interrupted.
+/// As [`weft_collectives::alternatives`].
 pub fn compile_collective(
     machine: &Machine,
     fabric: &Fabric,
     request: &Request,
+    effort: f64,
     interrupt: &Interrupt,
 ) -> Result<(Schedule, Vec<Considered>), LaunchError> {
-    let schedules = alternatives(fabric, request, interrupt).map_err(usage)?;
+    let schedules = alternatives(fabric, request, effort, interrupt).map_err(usage)?;
     let mut considered = Vec::with_capacity(schedules.len());
     let mut best: Option<(f64, Arc<Schedule>)> = None;
-    let (mut first, mut left) = (None, MAX_MESSAGES);
+    let (mut first, mut left) = (None, (effort * MESSAGES_PER_EFFORT) as u64);
     for schedule in schedules {
         let schedule = Arc::new(schedule);
         let (form, predicted, messages) = (schedule.form().to_owned(), schedule.seconds(), schedule.messages());
         let is_slow = best.as_ref().is_some_and(|(seconds, _)| predicted > seconds * MAX_SLOWER);
         let mut simulated = None;
-        if messages <= left && !is_slow {
+        if messages <= left && !is_slow && !interrupt.is_requested() {
             left -= messages;
-            simulated = match executed(machine, &schedule, true, interrupt) {
-                Ok(seconds) => Some(seconds),
-                Err(error) if interrupt.is_requested() => return Err(error),
-                // What virtual time does not take, elements of two bytes say, the model decides.
-                Err(_) => None,
-            };
+            // What virtual time does not take, elements of two bytes say, the model decides; and what was interrupted.
+            simulated = executed(machine, &schedule, true, interrupt).ok();
             if let Some(seconds) = simulated
                 && best.as_ref().is_none_or(|(known, _)| seconds < *known)
             {
@@ -113,13 +111,14 @@ pub fn compile_collective(
 /// Compiles a collective for a graph, of which the model of its links is all that is known.
 ///
 /// # Errors
-/// As [`weft_collectives::compile`].
+/// As [`weft_collectives::alternatives`].
 pub fn compile_collective_of_graph(
     fabric: &Fabric,
     request: &Request,
+    effort: f64,
     interrupt: &Interrupt,
 ) -> Result<(Schedule, Vec<Considered>), LaunchError> {
-    let schedules = alternatives(fabric, request, interrupt).map_err(usage)?;
+    let schedules = alternatives(fabric, request, effort, interrupt).map_err(usage)?;
     let considered = |schedule: &Schedule| Considered {
         form: schedule.form().to_owned(),
         predicted: schedule.seconds(),

@@ -3,10 +3,11 @@
 use std::sync::Arc;
 
 use pyo3::prelude::*;
+use weft_base::Interrupt;
 use weft_collectives::{Collective, Fabric, Method, Request, Schedule, verify};
 
 use crate::errors::{launch_error, usage};
-use crate::interruptible::interruptible;
+use crate::interruptible::{interruptible, with_progress};
 use crate::machine::PyMachine;
 
 /// A network of ranks, switches and links.
@@ -228,9 +229,10 @@ type Considered = (String, f64, Option<f64>);
 
 /// Compiles a collective of `bytes` bytes for a network. `method` is `auto` for what is fastest, `throughput`, or `latency`.
 /// With the `machine` that the network is of, what is predicted to be fast is executed in virtual time, and the fastest is
-/// taken; otherwise predictions decide. Beside the schedule: what was considered. Raises UsageError, RunError.
+/// taken; otherwise predictions decide. `effort` is nominal seconds of search. Beside the schedule: what was considered, and
+/// whether Ctrl-C ended the search. Raises UsageError, RunError.
 #[pyfunction]
-#[pyo3(signature = (fabric, collective, bytes, element_bytes = 4, root = 0, method = "auto", machine = None))]
+#[pyo3(signature = (fabric, collective, bytes, element_bytes = 4, root = 0, method = "auto", machine = None, effort = 1.0))]
 #[expect(clippy::too_many_arguments, reason = "they are Python's keywords")]
 pub fn compile_collective(
     py: Python<'_>,
@@ -241,7 +243,11 @@ pub fn compile_collective(
     root: usize,
     method: &str,
     machine: Option<&PyMachine>,
-) -> PyResult<(PyCollectiveSchedule, Vec<Considered>)> {
+    effort: f64,
+) -> PyResult<(PyCollectiveSchedule, Vec<Considered>, bool)> {
+    if !(effort.is_finite() && effort >= 0.0) {
+        return Err(usage(format!("expected an effort of at least 0 seconds, found {effort}")));
+    }
     let collective = *Collective::ALL.iter().find(|known| known.name() == collective).ok_or_else(|| {
         usage(format!("no collective is called {collective}; there are {}", collectives().join(", ")))
     })?;
@@ -251,11 +257,18 @@ pub fn compile_collective(
     let network = fabric.fabric.clone();
     let request = Request { collective, bytes, element_bytes, root, method };
     let machine = machine.map(|machine| machine.0.clone());
-    let (schedule, considered) = interruptible(py, move |interrupt| match machine {
-        Some(machine) => weft_launch::compile_collective(&machine, &network, &request, interrupt),
-        None => weft_launch::compile_collective_of_graph(&network, &request, interrupt),
-    })?
-    .map_err(launch_error)?;
+    let compile = move |interrupt: &Interrupt, _: &dyn Fn(())| match machine {
+        Some(machine) => weft_launch::compile_collective(&machine, &network, &request, effort, interrupt),
+        None => weft_launch::compile_collective_of_graph(&network, &request, effort, interrupt),
+    };
+    let (compiled, raised) = with_progress(py, compile, |()| Ok(()))?;
+    let stopped = raised.is_some();
+    let (schedule, considered) = match (compiled, raised) {
+        (Ok(compiled), _) => compiled,
+        // Nothing was there to be kept.
+        (Err(_), Some(raised)) => return Err(raised),
+        (Err(error), None) => return Err(launch_error(error)),
+    };
     let considered = considered.into_iter().map(|other| (other.form, other.predicted, other.simulated)).collect();
-    Ok((PyCollectiveSchedule(Arc::new(schedule)), considered))
+    Ok((PyCollectiveSchedule(Arc::new(schedule)), considered, stopped))
 }

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from weft.cli import outputs, speaking
+from weft.cli import errors, outputs, speaking
 
 if TYPE_CHECKING:
     import polars as pl
@@ -69,6 +69,7 @@ def compile(
     root: int,
     element: int,
     method: str,
+    effort: float,
     output: Path | None,
     force: bool,
     shown: outputs.Format,
@@ -83,7 +84,7 @@ def compile(
 
     def compiled(method: str) -> Collective:
         return collectives.compile(
-            collective, on, length or "", nodes=group, root=root, element_bytes=element, method=method
+            collective, on, length or "", nodes=group, root=root, element_bytes=element, method=method, effort=effort
         )
 
     chosen = compiled(method)
@@ -93,7 +94,8 @@ def compile(
     if says:
         _summary(schedule)
         _considered(chosen)
-    if says and method == "auto" and schedule.form != "trees" and schedule.efficiency < _NEAR:
+    is_of_form = schedule.form != "trees" and schedule.efficiency < _NEAR
+    if says and not chosen.interrupted and method == "auto" and is_of_form:
         others = compiled("throughput").schedule
         typer.echo(
             f"  --method throughput {others.efficiency:.2%} of the certified optimum for long buffers; this one "
@@ -102,6 +104,10 @@ def compile(
     if output is not None:
         deliver(storing.content(schedule.to_json(), output), output)
         outputs.written(output, plainly=plainly)
+    if chosen.interrupted:
+        kept = f"is in {output}" if output else "is above; nothing was written (no -o)"
+        typer.echo(f"interrupted: the best schedule so far {kept}", err=True)
+        raise typer.Exit(errors.INTERRUPTED)
 
 
 def _group(nodes: str) -> list[int]:
@@ -129,7 +135,7 @@ def _summary(schedule: CollectiveSchedule) -> None:
     from weft import units
 
     of_root = f" with root {schedule.root}" if schedule.root is not None else ""
-    what = f"{schedule.trees:,} trees" if schedule.trees else f"{schedule.form}, {schedule.rounds:,} rounds"
+    what = f"{schedule.trees:,} trees" if schedule.trees else f"{schedule.form}, {_rounds(schedule)}"
     typer.echo(
         f"{schedule.collective}{of_root} on {schedule.machine}: {schedule.ranks:,} ranks, "
         f"{units.length(schedule.bytes)}, {what}"
@@ -168,6 +174,10 @@ def _considered(chosen: Collective) -> None:
         seen.add((form, simulated))
         shown.add_row(form, "-" if simulated is None else units.seconds(simulated), units.seconds(predicted))
     printing.show(shown)
+
+
+def _rounds(schedule: CollectiveSchedule) -> str:
+    return "1 round" if schedule.rounds == 1 else f"{schedule.rounds:,} rounds"
 
 
 def _cut(cut: list[str]) -> str:
@@ -215,7 +225,7 @@ def verify(path: Path, pattern: str | None) -> None:
     schedule = collectives.read(path)
     if pattern is not None and pattern != schedule.collective:
         raise UsageError(f"{path_shown(path)}: refused: it is of {schedule.collective}, not '{quoted(pattern)}'")
-    what = f"{schedule.trees:,} trees" if schedule.trees else f"{schedule.form} in {schedule.rounds:,} rounds"
+    what = f"{schedule.trees:,} trees" if schedule.trees else f"{schedule.form} in {_rounds(schedule)}"
     typer.echo(
         f"verified: {schedule.collective} on {schedule.machine}, {schedule.ranks:,} ranks, {what}, "
         f"{schedule.efficiency:.2%} of the certified optimum"

@@ -193,7 +193,9 @@ def compile(
         of_patterns = {
             "--channels": channels, "--link-channels": link_channels, "--ports": ports, "--access": access,
             "--access-time": access_time, "--words": words, "--phases": phases, "--parts": parts,
-            "--partition": partition, "--exchange": exchange, "--resume": resume or None,
+            "--partition": partition, "--exchange": exchange, "--resume": resume or None, "--seed": seed or None,
+            "--compiler": None if compiler is CompilerName.WEFT else compiler, "--whole": None if split else True,
+            "--identity": None if placed else True,
         }  # fmt: skip
         collectives.refuse(pattern, [name for name, value in of_patterns.items() if value is not None])
         collectives.compile(
@@ -204,6 +206,7 @@ def compile(
             root,
             element,
             method.value,
+            effort,
             output,
             force,
             shown,
@@ -441,7 +444,7 @@ def show(
     if shown is not Shown.TEXT:
         outputs.check(target, (suffix,), force=force)
     compiled = compiling.read(schedule, verified)
-    content = json.loads(compiled.to_json())
+    content = json.loads(compiled.to_json(written_out=True))
     if shown is Shown.TEXT:
         typer.echo(drawing.text(content), nl=False)
         return

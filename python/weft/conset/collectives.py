@@ -37,6 +37,8 @@ class Collective:
         The machine that it was compiled for; None for a graph.
     considered
         Form, predicted seconds, and seconds in virtual time where that was looked at, of all that was chosen from.
+    interrupted
+        Whether Ctrl-C ended the search: the schedule is the best so far.
 
     Examples
     --------
@@ -50,6 +52,7 @@ class Collective:
     schedule: CollectiveSchedule
     described: Machine | None = None
     considered: tuple[tuple[str, float, float | None], ...] = ()
+    interrupted: bool = False
 
     def predict(self) -> float:
         """Seconds by the model of latency, message overhead and bandwidth of the links.
@@ -172,6 +175,7 @@ def compile(
     root: int = 0,
     element_bytes: int = 4,
     method: str = "auto",
+    effort: float = 1.0,
 ) -> Collective:
     """Compile a collective, and verify it.
 
@@ -194,11 +198,16 @@ def compile(
         `throughput`: trees at the certified optimum, for long buffers. `latency`: few messages, each with all that goes
         from one rank to another. `auto`: whatever takes least; on a machine what is predicted to be fast is executed in
         virtual time, of a graph the prediction decides.
+    effort
+        Nominal seconds of search. With 0 nothing is executed in virtual time, and trees are packed only where nothing
+        else distributes the data. Ctrl-C ends the search and keeps the best so far.
 
     Raises
     ------
     UsageError
         For what cannot be compiled: a group of one, nodes without a path between them, fewer elements than ranks.
+    KeyboardInterrupt
+        If Ctrl-C came before there was any schedule.
 
     Examples
     --------
@@ -212,11 +221,11 @@ def compile(
     length = bytes if isinstance(bytes, int) else units.parse_length(bytes, "bytes")
     if length < 0 or root < 0 or element_bytes < 0:
         raise UsageError(f"bytes {length}, root {root}, element bytes {element_bytes}: expected numbers of at least 0")
-    schedule, considered = _core.compile_collective(
-        network, collective, length, element_bytes, root, method, described
+    schedule, considered, interrupted = _core.compile_collective(
+        network, collective, length, element_bytes, root, method, described, effort
     )  # fmt: skip
     schedule.verify()
-    return Collective(schedule, described, tuple(considered))
+    return Collective(schedule, described, tuple(considered), interrupted)
 
 
 def fabric(on: str | os.PathLike[str] | Machine) -> tuple[Fabric, Machine | None]:

@@ -152,8 +152,9 @@ def compile(
         from weft.conset import collectives
 
         return collectives.compile(
-            str(pattern), chosen, bytes, nodes=nodes, root=root, element_bytes=element_bytes, method=method
-        )
+            str(pattern), chosen, bytes, nodes=nodes, root=root, element_bytes=element_bytes, method=method,
+            effort=effort,
+        )  # fmt: skip
     if method not in METHODS:
         raise UsageError(f"no method of a pattern is called '{method}'; there are {', '.join(METHODS)}")
     if method == "messages" and not messages:

@@ -1,0 +1,116 @@
+//! Trees that use the bottleneck fully: switches are taken out, and trees are packed into what is left.
+
+use weft_base::Interrupt;
+
+use crate::bound::{Cut, Edge, bottleneck};
+use crate::logical::Logical;
+use crate::packing::{PackedTree, pack};
+use crate::switches::{self, Demand};
+
+/// Where switches cannot pass on all that the cut allows, how much they can is found to a part in so many.
+const FINE: i64 = 64;
+
+/// The largest capacity that may be divided so finely: products with ranks stay far below the largest number.
+const MAX_FINE: i64 = 1 << 20;
+
+/// The most ranks with which it is worth the time.
+const MAX_RANKS: usize = 96;
+
+/// A network without switches, and what limits it.
+struct Direct {
+    logical: Logical,
+    cut: Cut,
+    /// What part of the demand the cut lets through, at most 1.
+    reached: f64,
+}
+
+/// What is packed.
+struct Problem<'a> {
+    vertices: usize,
+    edges: &'a [Edge],
+    ranks: &'a [usize],
+    roots: &'a [usize],
+    /// What limits the network with its switches.
+    cut: &'a Cut,
+    interrupt: &'a Interrupt,
+}
+
+/// Trees at every root that reach all ranks, and how many each root has. `None` where there are none, or `interrupt` is
+/// requested.
+pub fn packed(
+    vertices: usize,
+    edges: &[Edge],
+    ranks: &[usize],
+    roots: &[usize],
+    cut: &Cut,
+    interrupt: &Interrupt,
+) -> Option<(Vec<PackedTree>, i64)> {
+    let problem = Problem { vertices, edges, ranks, roots, cut, interrupt };
+    let mut direct = problem.without_switches(1, 1)?;
+    if direct.reached < 1.0 && ranks.len() <= MAX_RANKS && edges.iter().all(|edge| edge.2 <= MAX_FINE) {
+        problem.refine(&mut direct)?;
+    }
+    let supply = scale(&mut direct.logical, &direct.cut);
+    let trees = pack(&mut direct.logical, ranks, roots, supply, interrupt)?;
+    Some((trees, supply))
+}
+
+impl Problem<'_> {
+    /// Takes all switches out while `share` of `fine` parts of what the cut allows is distributed, as far as that can be.
+    fn without_switches(&self, share: i64, fine: i64) -> Option<Direct> {
+        let mut logical = Logical::new(self.vertices, self.edges);
+        let whole = scale(&mut logical, self.cut);
+        logical.scale(fine, 1);
+        let mut is_rank = vec![false; self.vertices];
+        self.ranks.iter().for_each(|&rank| is_rank[rank] = true);
+        let ends = self.edges.iter().flat_map(|edge| [edge.0, edge.1]);
+        let mut switches: Vec<usize> = ends.filter(|&vertex| !is_rank[vertex]).collect();
+        switches.sort_unstable();
+        switches.dedup();
+        let demand = Demand { ranks: self.ranks, roots: self.roots, supply: whole * share };
+        switches::balance(&mut logical, &switches, &demand, self.interrupt);
+        for switch in switches {
+            if self.interrupt.is_requested() {
+                return None;
+            }
+            switches::remove(&mut logical, switch, &demand);
+        }
+        let cut = bottleneck(self.vertices, &logical.edges(), self.ranks, self.roots, self.interrupt);
+        let reached = cut.exit as f64 / cut.inside as f64 / (whole * fine) as f64;
+        (!self.interrupt.is_requested()).then_some(Direct { logical, cut, reached })
+    }
+
+    /// Where more comes into a switch than goes out, or the other way round, it may be that no trees reach what the cut
+    /// allows: switches copy nothing. A demand that can be met as a whole loses less than one that cannot.
+    fn refine(&self, direct: &mut Direct) -> Option<()> {
+        let parts = |reached: f64| (reached * FINE as f64) as i64;
+        let (mut low, mut high) = (parts(direct.reached), FINE);
+        while high - low > 1 {
+            let share = (low + high) / 2;
+            let other = self.without_switches(share, FINE)?;
+            if parts(other.reached + 1e-9) >= share {
+                low = parts(other.reached + 1e-9);
+            } else {
+                high = share;
+            }
+            if other.reached > direct.reached {
+                *direct = other;
+            }
+        }
+        Some(())
+    }
+}
+
+/// Scales capacities so that every root distributes a whole number of trees of capacity 1, as few as can be; the number.
+fn scale(logical: &mut Logical, cut: &Cut) -> i64 {
+    let common = gcd(cut.exit, cut.inside);
+    let (exit, inside) = (cut.exit / common, cut.inside / common);
+    let divisor = logical.edges().iter().map(|edge| edge.2).fold(exit, gcd);
+    logical.scale(inside, divisor);
+    exit / divisor
+}
+
+/// The greatest common divisor.
+pub fn gcd(a: i64, b: i64) -> i64 {
+    if b == 0 { a } else { gcd(b, a % b) }
+}
