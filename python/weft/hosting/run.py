@@ -244,6 +244,12 @@ def _remarks(outcome: Mapping[str, Any]) -> Iterator[str]:
             for start, end, tag, bytes in outcome["unreceived"]
         ]
         yield f"{count} {'message was' if count == 1 else 'messages were'} never received: {_some(first, count)}"
+    if count := outcome["mismatched_count"]:
+        first = [
+            f"{kind} #{number} from rank {start} to rank {end}" for start, end, kind, number in outcome["mismatched"]
+        ]
+        what = "message of a collective was" if count == 1 else "messages of collectives were"
+        yield f"{count} {what} never received, since ranks made different calls: {_some(first, count)}"
     if count := outcome["open_requests_count"]:
         first = [f"{number} of rank {rank}" for rank, number in outcome["open_requests"]]
         what = "request was" if count == 1 else "requests were"
@@ -420,7 +426,7 @@ def _blocked(one: dict[str, object] | list[object]) -> str:
     if isinstance(one, list):
         rank, call = one
         return f"rank {rank}: {call or 'before its first call of MPI'}"
-    return f"rank {one['rank']}: {one['call']} at {one['where']}"
+    return f"rank {one['rank']}: {one['call']} at {one['where'] or 'the end of the program'}"
 
 
 LISTED = 32
