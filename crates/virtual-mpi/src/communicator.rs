@@ -98,6 +98,7 @@ pub enum Purpose {
     Cartesian,
     Graph,
     DistributedGraph,
+    AdjacentGraph,
     Neighbors,
     CreateWindow,
     AllocateWindow,

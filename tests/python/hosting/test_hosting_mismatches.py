@@ -36,6 +36,13 @@ CALLS = {
     "create and duplicate": ("", "comm.Create(comm.Get_group())", "comm.Dup()", "MPI_Comm_create", "MPI_Comm_dup"),
     "split": ("", "comm.Split(0, 0)", "comm.allgather(1)", "MPI_Comm_split", "MPI_Allgather"),
     "grid": ("", "comm.Create_cart([comm.size])", "comm.Barrier()", "MPI_Cart_create", "MPI_Barrier"),
+    "graph": (
+        "",
+        "comm.Create_dist_graph([comm.rank], [1], [0])",
+        "comm.Create_dist_graph_adjacent([], [])",
+        "MPI_Dist_graph_create",
+        "MPI_Dist_graph_create_adjacent",
+    ),
     "neighbors": (GRID, "grid.neighbor_alltoall([1, 2])", "grid.Barrier()", "MPI_Neighbor_alltoall", "MPI_Barrier"),
     "kinds of windows": (
         "",

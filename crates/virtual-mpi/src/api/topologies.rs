@@ -409,7 +409,7 @@ pub fn dist_graph_create_adjacent(
         sources,
         destinations,
     };
-    arrange(rank, comm_old, Purpose::DistributedGraph, comm.size(), Topology::Distributed(neighbors), comm_dist_graph)
+    arrange(rank, comm_old, Purpose::AdjacentGraph, comm.size(), Topology::Distributed(neighbors), comm_dist_graph)
 }
 
 pub fn dist_graph_create(
