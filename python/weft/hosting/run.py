@@ -22,7 +22,7 @@ from weft._core import Machine, RunError, UsageError
 from weft.catalogue import machine as find_machine
 from weft.catalogue import passes_messages
 from weft.extras import require
-from weft.hosting import here, limits, lines
+from weft.hosting import here, limits, lines, sleeping
 from weft.hosting.binary import Kind, Linkage, kind, libraries, linkage, needs_processes
 from weft.hosting.library import OPEN_MPI_NAME, open_mpi_path
 from weft.hosting.library import path as library_path
@@ -378,6 +378,7 @@ def _names(folder: Path) -> dict[str, str]:
     for name in _MPICH:
         (names / name).symlink_to(library_path())
     (names / "sitecustomize.py").symlink_to(Path(lines.__file__))
+    (names / f"{lines.SLEEPING}.py").symlink_to(Path(sleeping.__file__))
     return {
         "LD_LIBRARY_PATH": _first(names, "LD_LIBRARY_PATH"),
         "PYTHONPATH": _first(names, "PYTHONPATH"),
