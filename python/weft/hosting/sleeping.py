@@ -38,7 +38,7 @@ def install() -> None:
     def sleep(seconds: Any, /) -> None:
         if not known and (native := _native()) is not None:
             known.append(native)
-        is_time = isinstance(seconds, numbers.Real) and seconds >= 0
+        is_time = isinstance(seconds, numbers.Real) and float(seconds) >= 0.0
         if not (known and is_time and threading.active_count() == 1 and known[0](float(seconds))):
             _really(seconds)
 
