@@ -308,7 +308,7 @@ impl Communicator for SimComm {
                 rank.sequence - 1
             }
         };
-        core.enter_collective(self.world_rank, kind, sequence);
+        core.enter_collective(self.world_rank, self.context, kind, sequence);
         sequence
     }
 

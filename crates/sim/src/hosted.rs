@@ -27,9 +27,9 @@ impl SimComm {
         SimComm { rank: rank as u32, context, group: None, files: OnceCell::new(), ..self.clone() }
     }
 
-    /// Notes that this rank enters a collective which its caller has numbered.
-    pub fn enter_numbered(&self, kind: CollectiveKind, sequence: u32) {
-        self.core().borrow_mut().enter_collective(self.world_rank, kind, sequence);
+    /// Notes that this rank enters a collective of a communicator with this context, which its caller has numbered.
+    pub fn enter_numbered(&self, context: u32, kind: CollectiveKind, sequence: u32) {
+        self.core().borrow_mut().enter_collective(self.world_rank, context, kind, sequence);
     }
 
     /// The length of the longest message that is simulated, in bytes.

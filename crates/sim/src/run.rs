@@ -75,7 +75,7 @@ pub struct Outcome<T> {
     /// Bytes of one rank's program: what its `async fn` keeps while it waits.
     pub program_bytes: usize,
     pub trace: Option<Trace>,
-    /// Messages of programs that nobody received, by their receivers.
+    /// Messages that nobody received, by their receivers; those of collectives where ranks made different calls.
     pub unreceived: Vec<Unreceived>,
     pub traffic: Option<Vec<Traffic>>,
 }
@@ -165,8 +165,11 @@ pub fn run_with<T, F: Future<Output = Result<T, CommError>>>(
     let unfinished = driven
         .unwrap_or_else(|panic| Err(RunError::Panicked { rank: running.get(), message: panic_message(&*panic) }))?;
     if unfinished > 0 {
-        let blocked = core.borrow().blocked(|rank| programs[rank].is_none());
-        return Err(RunError::of_blocked(ranks, blocked));
+        let core = core.borrow();
+        let blocked = core.blocked(|rank| programs[rank].is_none());
+        // Collectives of different communicators are numbered each by itself: they say nothing of each other.
+        let differ = core.collectives_differ();
+        return Err(if differ { RunError::of_blocked(ranks, blocked) } else { RunError::Deadlock { ranks, blocked } });
     }
     drop(programs);
     let beyond = (0..ranks).any(|rank| core.borrow().clock(rank as u32) == Picos::MAX);

@@ -1,6 +1,7 @@
 //! Communicators as MPI knows them: groups, contexts, attributes and topologies.
 
 use std::cell::{Cell, RefCell};
+use std::collections::BTreeMap;
 use std::ffi::c_int;
 use std::rc::Rc;
 
@@ -75,6 +76,44 @@ pub struct Communicator {
     pub info: RefCell<Info>,
     /// Collective calls that have a context of their own, so far.
     derived: Cell<u32>,
+    /// Links for what calls say to each other beside the program's collectives.
+    private: RefCell<BTreeMap<Purpose, Links>>,
+}
+
+/// Calls that have messages of the library's own among all ranks of a communicator. Those of one kind of call meet no
+/// others, nor the program's collectives: where a rank skips a call, the others wait in that call and in no later one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[repr(u32)]
+pub enum Purpose {
+    /// A collective of the program that others may overlap.
+    Overlapped,
+    Finalize,
+    Duplicate,
+    Create,
+    Split,
+    CommonFolder,
+    Connect,
+    Merge,
+    Disconnect,
+    Cartesian,
+    Graph,
+    DistributedGraph,
+    AdjacentGraph,
+    Neighbors,
+    CreateWindow,
+    AllocateWindow,
+    AllocateSharedWindow,
+    CreateDynamicWindow,
+    Fence,
+    FreeWindow,
+    OpenFile,
+    CloseFile,
+    ResizeFile,
+    PreallocateFile,
+    SetView,
+    SeekShared,
+    SetAtomicity,
+    SyncFile,
 }
 
 impl Communicator {
@@ -93,6 +132,7 @@ impl Communicator {
             topology: RefCell::default(),
             info: RefCell::default(),
             derived: Cell::new(0),
+            private: RefCell::default(),
         }
     }
 
@@ -126,23 +166,41 @@ impl Communicator {
         self.derived.replace(self.derived.get() + 1)
     }
 
-    /// A context for one call that is collective over both groups, the same on all ranks that take part.
-    pub fn derived_context(&self, part: u32) -> u32 {
+    /// Contexts of a communicator that one call makes of the same groups: that of all, and that of the own group.
+    pub fn derived_contexts(&self, purpose: Purpose) -> (u32, u32) {
         let call = self.next_call();
-        self.link.context_of((self.context, call, DERIVED | part))
+        let context = |part| self.link.context_of((self.context, call, DERIVED | (purpose as u32) << PARTS | part));
+        (context(0), self.own_part().map_or(0, context))
     }
 
-    /// Links for one collective call that others may overlap: to peers, and among the own group.
+    /// Links for one collective call that others may overlap.
     pub fn derive(&self) -> Links {
-        let call = self.next_call();
-        let context = |part| self.link.context_of((self.context, call, DERIVED | part));
-        let peers = self.remote.as_ref().unwrap_or(&self.group);
-        let link = self.link.regroup(self.rank(), peers.members.clone(), context(0));
-        // Both groups have a context of their own: the smaller first rank of the whole run tells which.
-        let own = self.remote.as_ref().map(|remote| {
-            let part = if self.group.members.first() < remote.members.first() { 1 } else { 2 };
-            self.link.regroup(self.rank(), self.group.members.clone(), context(part))
+        self.links_in(self.derived_contexts(Purpose::Overlapped))
+    }
+
+    /// Links for what calls of one kind say to each other.
+    pub fn private(&self, purpose: Purpose, caller: Caller) -> Links {
+        let mut known = self.private.borrow_mut();
+        let links = known.entry(purpose).or_insert_with(|| {
+            let key = PRIVATE | purpose as u32;
+            let context = |part| self.link.context_of((self.context, key, part));
+            self.links_in((context(0), self.own_part().map_or(0, context)))
         });
+        Links { caller, ..links.clone() }
+    }
+
+    /// Which context is that of the own group, where there are two: the smaller first rank of the whole run tells.
+    fn own_part(&self) -> Option<u32> {
+        let remote = self.remote.as_ref()?;
+        Some(if self.group.members.first() < remote.members.first() { 1 } else { 2 })
+    }
+
+    /// Links to peers, and among the own group.
+    fn links_in(&self, contexts: (u32, u32)) -> Links {
+        let peers = self.remote.as_ref().unwrap_or(&self.group);
+        let link = self.link.regroup(self.rank(), peers.members.clone(), contexts.0);
+        let regroup = |_: &Group| self.link.regroup(self.rank(), self.group.members.clone(), contexts.1);
+        let own = self.remote.as_ref().map(regroup);
         Links { link, own, caller: Caller::Elsewhere }
     }
 
@@ -173,5 +231,11 @@ pub enum Caller {
     Elsewhere,
 }
 
-/// Marks contexts that are made of a context and a number.
+/// Marks contexts that are made of a context and the number of a call.
 const DERIVED: u32 = 1 << 31;
+
+/// Marks contexts that are made of a context and what it is for. Numbers of calls and tags of programs are smaller.
+const PRIVATE: u32 = 1 << 31;
+
+/// Bits for the parts of a call's contexts.
+const PARTS: u32 = 2;

@@ -34,6 +34,7 @@ pub mod rank;
 mod request;
 mod session;
 mod shell;
+mod sleep;
 mod table;
 mod target;
 mod window;

@@ -459,7 +459,8 @@ impl Communicator for Link {
             Link::Simulated(comm) => comm.enter_collective(kind),
             Link::Remote(comm) => {
                 let sequence = comm.sequence.replace(comm.sequence.get() + 1);
-                comm.connection.queue(&Command::EnterCollective { kind: kind as u8, sequence });
+                let context = comm.context;
+                comm.connection.queue(&Command::EnterCollective { context, kind: kind as u8, sequence });
                 sequence
             }
         }

@@ -5,6 +5,7 @@ use std::io::{self, BufWriter, Write};
 use std::path::Path;
 
 use serde::Serialize;
+use weft_comm::Tag;
 use weft_sim::Outcome;
 
 /// At most so many messages and ranks are listed; the rest are counted.
@@ -16,6 +17,9 @@ pub struct Leftovers {
     /// Messages that were never received: from, to, tag, bytes.
     unreceived: Vec<(usize, usize, u32, u64)>,
     unreceived_count: usize,
+    /// Messages of collectives that their receivers have not taken part in: from, to, kind and number of the collective.
+    mismatched: Vec<(usize, usize, String, u32)>,
+    mismatched_count: usize,
     /// Ranks with requests that are neither complete nor freed, and how many.
     open_requests: Vec<(usize, usize)>,
     open_requests_count: usize,
@@ -27,11 +31,22 @@ impl Leftovers {
         let mut open: Vec<_> = open_requests.filter(|(_, count)| *count > 0).collect();
         let open_requests_count = open.iter().map(|(_, count)| count).sum();
         open.truncate(LISTED);
-        let messages = outcome.unreceived.iter();
-        let unreceived = messages.map(|message| (message.from, message.to, message.tag, message.bytes));
+        let (mut unreceived, mut mismatched) = (Vec::new(), Vec::new());
+        for message in &outcome.unreceived {
+            let (from, to) = (message.from, message.to);
+            match message.tag {
+                Tag::User(tag) => unreceived.push((from, to, tag, message.bytes)),
+                Tag::Collective { kind, sequence } => mismatched.push((from, to, kind.to_string(), sequence)),
+            }
+        }
+        let (unreceived_count, mismatched_count) = (unreceived.len(), mismatched.len());
+        unreceived.truncate(LISTED);
+        mismatched.truncate(LISTED);
         Leftovers {
-            unreceived: unreceived.take(LISTED).collect(),
-            unreceived_count: outcome.unreceived.len(),
+            unreceived,
+            unreceived_count,
+            mismatched,
+            mismatched_count,
             open_requests: open,
             open_requests_count,
         }

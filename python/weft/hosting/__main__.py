@@ -12,7 +12,7 @@ from types import ModuleType
 from typing import Any, NoReturn
 
 from weft import files
-from weft.hosting import ending
+from weft.hosting import ending, sleeping
 from weft.hosting.hub import Hub, Report, flush
 from weft.hosting.modules import Modules
 
@@ -43,6 +43,7 @@ def main() -> NoReturn:
 
     hub = Hub([program(rank) for rank in range(ranks)], modules.enter, fail)
     modules.install()
+    sleeping.install()
     options = {name: request[name] for name in ("nodes", "compute", "trace")}
     report = hub.run(request["machine"], request["path"], **options)
     _write(request["report"], report, codes)

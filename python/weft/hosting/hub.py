@@ -64,6 +64,8 @@ class Report:
     error: str | None = None
     unreceived: list[tuple[int, int, int, int]] = field(default_factory=list)
     unreceived_count: int = 0
+    mismatched: list[tuple[int, int, str, int]] = field(default_factory=list)
+    mismatched_count: int = 0
     open_requests: list[tuple[int, int]] = field(default_factory=list)
     open_requests_count: int = 0
     trace_error: str | None = None

@@ -14,6 +14,9 @@ import sys
 
 _NAME = "sitecustomize"
 
+SLEEPING = "weft_sleeping"
+"""By this name the run offers the module `weft.hosting.sleeping`, which must not import weft."""
+
 
 def _write_lines() -> None:
     """Make standard output and error write each line as a whole, when it ends."""
@@ -38,4 +41,5 @@ def _customize() -> None:
 
 if __name__ == _NAME:
     _write_lines()
+    importlib.import_module(SLEEPING).install()
     _customize()

@@ -22,7 +22,7 @@ from weft._core import Machine, RunError, UsageError
 from weft.catalogue import machine as find_machine
 from weft.catalogue import passes_messages
 from weft.extras import require
-from weft.hosting import here, limits, lines
+from weft.hosting import here, limits, lines, sleeping
 from weft.hosting.binary import Kind, Linkage, kind, libraries, linkage, needs_processes
 from weft.hosting.library import OPEN_MPI_NAME, open_mpi_path
 from weft.hosting.library import path as library_path
@@ -244,6 +244,12 @@ def _remarks(outcome: Mapping[str, Any]) -> Iterator[str]:
             for start, end, tag, bytes in outcome["unreceived"]
         ]
         yield f"{count} {'message was' if count == 1 else 'messages were'} never received: {_some(first, count)}"
+    if count := outcome["mismatched_count"]:
+        first = [
+            f"{kind} #{number} from rank {start} to rank {end}" for start, end, kind, number in outcome["mismatched"]
+        ]
+        what = "message of a collective was" if count == 1 else "messages of collectives were"
+        yield f"{count} {what} never received, since ranks made different calls: {_some(first, count)}"
     if count := outcome["open_requests_count"]:
         first = [f"{number} of rank {rank}" for rank, number in outcome["open_requests"]]
         what = "request was" if count == 1 else "requests were"
@@ -372,6 +378,7 @@ def _names(folder: Path) -> dict[str, str]:
     for name in _MPICH:
         (names / name).symlink_to(library_path())
     (names / "sitecustomize.py").symlink_to(Path(lines.__file__))
+    (names / f"{lines.SLEEPING}.py").symlink_to(Path(sleeping.__file__))
     return {
         "LD_LIBRARY_PATH": _first(names, "LD_LIBRARY_PATH"),
         "PYTHONPATH": _first(names, "PYTHONPATH"),
@@ -420,7 +427,7 @@ def _blocked(one: dict[str, object] | list[object]) -> str:
     if isinstance(one, list):
         rank, call = one
         return f"rank {rank}: {call or 'before its first call of MPI'}"
-    return f"rank {one['rank']}: {one['call']} at {one['where']}"
+    return f"rank {one['rank']}: {one['call']} at {one['where'] or 'the end of the program'}"
 
 
 LISTED = 32

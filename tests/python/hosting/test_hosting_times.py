@@ -1,6 +1,8 @@
 """Times of programs in virtual time: those of the machine, the same in every run."""
 
 import importlib.util
+import subprocess
+import sys
 
 import pytest
 
@@ -83,3 +85,44 @@ def test_what_computation_may_be(tmp_path, monkeypatch):
         weft.run(program, on="ipsc860", ranks=2, compute="much")
     with pytest.raises(weft.UsageError, match="not negative, found nan"):
         weft.run(program, on="ipsc860", ranks=2, compute="nan")
+
+
+@pytest.mark.parametrize("isolate", [False, True], ids=["one process", "a process each"])
+def test_a_rank_sleeps_on_the_machine_and_keeps_nobody_here(tmp_path, isolate):
+    """The second rank polls and sleeps until the first has slept for an hour."""
+    text = """
+from time import sleep
+from mpi4py import MPI
+comm = MPI.COMM_WORLD
+if comm.rank == 0:
+    sleep(3600)
+    comm.send("awake", 1)
+else:
+    naps = 0
+    while not comm.iprobe(0):
+        sleep(10)
+        naps += 1
+    print(comm.recv(), naps, MPI.Wtime() < 3611)
+"""
+    script = tmp_path / "program.py"
+    script.write_text(text)
+    command = [sys.executable, "-m", "weft.cli.main", "run", "-q", "--on", "ipsc860", "-n", "2"]
+    command += ["--isolate"] if isolate else []
+    done = subprocess.run([*command, str(script)], check=True, capture_output=True, text=True, timeout=60)
+    word, naps, soon = done.stdout.split()
+    assert (word, soon) == ("awake", "True")
+    assert 359 <= int(naps) <= 361
+
+
+def test_a_time_that_nobody_can_sleep_for_is_refused_as_elsewhere(tmp_path):
+    text = "import time\nfrom mpi4py import MPI\nfor value in (-1, float('nan'), 'x'):\n"
+    text += "    try:\n        time.sleep(value)\n    except (ValueError, TypeError) as error:\n        print(error)\n"
+    script = tmp_path / "program.py"
+    script.write_text(text)
+    command = [sys.executable, "-m", "weft.cli.main", "run", "-q", "--on", "ipsc860", "-n", "1", str(script)]
+    done = subprocess.run(command, check=True, capture_output=True, text=True, timeout=60)
+    assert done.stdout.splitlines()[:2] == [
+        "sleep length must be non-negative",
+        "Invalid value NaN (not a number)",
+    ]
+    assert len(done.stdout.splitlines()) == 3

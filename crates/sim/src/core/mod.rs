@@ -72,8 +72,8 @@ pub(crate) struct Rank {
     program: usize,
     /// Collectives entered on the communicator of all ranks.
     pub sequence: u32,
-    /// The outermost collective the rank is in, and how many it is in.
-    collective: Option<(CollectiveKind, u32)>,
+    /// The outermost collective the rank is in, with the context of its communicator, and how many it is in.
+    collective: Option<(u32, (CollectiveKind, u32))>,
     collective_depth: u32,
 }
 
@@ -265,20 +265,15 @@ impl Core {
         self.ranks[rank as usize].clock
     }
 
-    /// Messages of programs that no receive has taken, receiver by receiver.
+    /// Messages that no receive has taken, receiver by receiver.
     pub fn unreceived(&self) -> Vec<Unreceived> {
         let arrived = self.ranks.iter().flat_map(|rank| rank.queues.unexpected());
-        let sent = arrived.filter_map(|(envelope, key)| match envelope.tag() {
-            Tag::User(tag) => Some((tag, &self.messages[*key as usize])),
-            Tag::Collective { .. } => None,
+        let unreceived = arrived.map(|(envelope, key)| {
+            let message = &self.messages[*key as usize];
+            let (from, to) = (message.from as usize, message.to as usize);
+            Unreceived { from, to, tag: envelope.tag(), bytes: message.bytes }
         });
-        let unreceived = |(tag, message): (u32, &Message)| Unreceived {
-            from: message.from as usize,
-            to: message.to as usize,
-            tag,
-            bytes: message.bytes,
-        };
-        sent.map(unreceived).collect()
+        unreceived.collect()
     }
 
     /// How far all ranks have got in the global order of events.
@@ -450,10 +445,10 @@ impl Core {
         Picos::from_seconds(seconds * count as f64 * f64::from(sharers))
     }
 
-    pub fn enter_collective(&mut self, rank: u32, kind: CollectiveKind, sequence: u32) {
+    pub fn enter_collective(&mut self, rank: u32, context: u32, kind: CollectiveKind, sequence: u32) {
         let state = &mut self.ranks[rank as usize];
         if state.collective_depth == 0 {
-            state.collective = Some((kind, sequence));
+            state.collective = Some((context, (kind, sequence)));
         }
         state.collective_depth += 1;
     }
@@ -482,6 +477,13 @@ impl Core {
         self.last_context
     }
 
+    /// Whether ranks of one communicator are in different collectives of it.
+    pub fn collectives_differ(&self) -> bool {
+        let mut known = FxHashMap::default();
+        let mut inside = self.ranks.iter().filter_map(|state| state.collective);
+        inside.any(|(context, collective)| *known.entry(context).or_insert(collective) != collective)
+    }
+
     /// What each rank that has not finished is blocked in.
     pub fn blocked(&self, finished: impl Fn(usize) -> bool) -> Vec<Blocked> {
         let mut calls: Vec<Option<Call>> = vec![None; self.size()];
@@ -507,7 +509,7 @@ impl Core {
                 Blocked {
                     rank,
                     call: call.or(probe).or(exchange).unwrap_or(Call::Unknown),
-                    collective: state.collective,
+                    collective: state.collective.map(|(_, collective)| collective),
                 }
             })
             .collect()

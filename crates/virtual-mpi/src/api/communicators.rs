@@ -3,11 +3,11 @@
 use std::ffi::{c_char, c_int};
 use std::rc::Rc;
 
-use weft_comm::collective::{Choice, allgather, barrier, broadcast};
+use weft_comm::collective::{Choice, allgather, broadcast};
 use weft_comm::{Buffer, Communicator as _, Payload, Source, Tag};
 
 use crate::abi::{self, Comm, Group as GroupHandle, Info as InfoHandle, Request as RequestHandle};
-use crate::communicator::{Communicator, Group};
+use crate::communicator::{Caller, Communicator, Group, Purpose};
 use crate::fault::{Answer, Fault, class, require};
 use crate::link::Link;
 use crate::rank::Rank;
@@ -68,26 +68,15 @@ fn duplicate(rank: &Rank, comm: &Communicator, contexts: (u32, u32)) -> Communic
     copy
 }
 
-/// Contexts for a new communicator of the same groups: that of both, and that of the own one.
-fn contexts_of(comm: &Communicator) -> (u32, u32) {
-    let call = comm.next_call();
-    let own = match &comm.remote {
-        Some(remote) if comm.group.members.first() > remote.members.first() => 4,
-        _ => 3,
-    };
-    let context = |part: u32| comm.link.context_of((comm.context, call, (1 << 31) | part));
-    (context(0), context(own))
-}
-
 /// Copies what the program has attached, and the topology.
 fn copy_attached(rank: &Rank, handle: Comm, from: &Communicator, to: &Communicator) -> Answer {
     to.topology.replace(from.topology.borrow().clone());
     super::copy_all(rank, handle, &from.attributes, &to.attributes)
 }
 
-/// Waits for all ranks of a communicator, of both groups where there are two.
-pub(crate) fn synchronize(rank: &Rank, comm: &Communicator) -> Answer {
-    rank.block(crate::collective::barrier(comm.links(rank.caller())))
+/// Waits for all ranks of a communicator, of both groups where there are two, in calls of one kind.
+pub(crate) fn synchronize(rank: &Rank, comm: &Communicator, purpose: Purpose) -> Answer {
+    rank.block(crate::collective::barrier(comm.private(purpose, rank.caller())))
 }
 
 pub fn comm_dup(rank: &Rank, comm: Comm, newcomm: *mut Comm) -> Answer {
@@ -98,10 +87,10 @@ pub fn comm_dup_with_info(rank: &Rank, comm: Comm, info: InfoHandle, newcomm: *m
     let from = rank.comm(comm)?;
     let info = rank.info(info)?;
     put(newcomm, abi::COMM_NULL);
-    let copy = duplicate(rank, &from, contexts_of(&from));
+    let copy = duplicate(rank, &from, from.derived_contexts(Purpose::Duplicate));
     copy_attached(rank, comm, &from, &copy)?;
     copy.info.replace(info);
-    synchronize(rank, &from)?;
+    synchronize(rank, &copy, Purpose::Duplicate)?;
     hand_out(rank, copy, newcomm);
     Ok(())
 }
@@ -119,11 +108,11 @@ pub fn comm_idup_with_info(
 ) -> Answer {
     let from = rank.comm(comm)?;
     let info = rank.info(info)?;
-    let copy = duplicate(rank, &from, contexts_of(&from));
+    let copy = duplicate(rank, &from, from.derived_contexts(Purpose::Duplicate));
     copy_attached(rank, comm, &from, &copy)?;
     copy.info.replace(info);
+    let links = copy.private(Purpose::Overlapped, Caller::Elsewhere);
     hand_out(rank, copy, newcomm);
-    let links = from.derive();
     let work = async move { crate::collective::barrier(links).await.map(|()| Completed::EMPTY) };
     let started = Rc::new(Request::new(State::Work(Box::pin(work)), comm));
     rank.launch(&started);
@@ -140,7 +129,7 @@ pub fn comm_create(rank: &Rank, comm: Comm, group: GroupHandle, newcomm: *mut Co
         return create_between(rank, &from, &group, newcomm);
     }
     let call = from.next_call();
-    synchronize(rank, &from)?;
+    synchronize(rank, &from, Purpose::Create)?;
     let Some(number) = group.rank_of(own) else {
         put(newcomm, abi::COMM_NULL);
         return Ok(());
@@ -155,9 +144,10 @@ pub fn comm_create(rank: &Rank, comm: Comm, group: GroupHandle, newcomm: *mut Co
 
 /// Parts of both groups of a communicator between two.
 fn create_between(rank: &Rank, from: &Communicator, group: &Group, newcomm: *mut Comm) -> Answer {
-    let contexts = contexts_of(from);
+    let contexts = from.derived_contexts(Purpose::Create);
     let mine = Buffer::of(&group.members);
-    let theirs = rank.block(crate::collective::exchange_between(from.links(rank.caller()), mine))?;
+    let links = from.private(Purpose::Create, rank.caller());
+    let theirs = rank.block(crate::collective::exchange_between(links, mine))?;
     let remote = Group::of(theirs.values::<u32>().to_vec());
     let number = group.rank_of(rank.number() as u32).filter(|_| !remote.is_empty());
     let Some(number) = number else {
@@ -237,7 +227,7 @@ pub fn comm_split(rank: &Rank, comm: Comm, color: c_int, key: c_int, newcomm: *m
         return split_between(rank, &from, color, key, newcomm);
     }
     let call = from.next_call();
-    let colors = all_colors(rank, &from.link, color, key)?;
+    let colors = all_colors(rank, &from.private(Purpose::Split, rank.caller()).link, color, key)?;
     if color == abi::UNDEFINED {
         put(newcomm, abi::COMM_NULL);
         return Ok(());
@@ -255,10 +245,11 @@ pub fn comm_split(rank: &Rank, comm: Comm, color: c_int, key: c_int, newcomm: *m
 /// Divides both groups of a communicator; those of one color on both sides stay together.
 fn split_between(rank: &Rank, from: &Communicator, color: c_int, key: c_int, newcomm: *mut Comm) -> Answer {
     let call = from.next_call();
-    let own_link = from.local.as_ref().expect("a communicator between groups has one of its own");
+    let links = from.private(Purpose::Split, rank.caller());
+    let own_link = links.own.as_ref().expect("a communicator between groups has one of its own");
     let colors = all_colors(rank, own_link, color, key)?;
     let flat: Vec<c_int> = colors.iter().flatten().copied().collect();
-    let theirs = rank.block(crate::collective::exchange_between(from.links(rank.caller()), Buffer::of(&flat)))?;
+    let theirs = rank.block(crate::collective::exchange_between(links, Buffer::of(&flat)))?;
     let theirs: Vec<[c_int; 2]> = theirs.values::<c_int>().chunks_exact(2).map(|pair| [pair[0], pair[1]]).collect();
     let remote = from.remote.as_ref().expect("a communicator between groups has another one");
     let pick = |colors: &[[c_int; 2]], group: &Group| {
@@ -285,7 +276,8 @@ fn folder_color(rank: &Rank, comm: &Communicator, folder: Option<Vec<u8>>) -> Re
     let hash =
         |name: &Vec<u8>| name.iter().fold(0, |hash: c_int, &byte| hash.wrapping_mul(31).wrapping_add(byte.into()));
     let own = folder.as_ref().map_or(0, hash);
-    let all = all_colors(rank, &comm.link, own, c_int::from(folder.is_some()))?;
+    let links = comm.private(Purpose::CommonFolder, rank.caller());
+    let all = all_colors(rank, &links.link, own, c_int::from(folder.is_some()))?;
     Ok(if all.iter().all(|other| *other == [own, 1]) { 0 } else { abi::UNDEFINED })
 }
 
@@ -333,8 +325,9 @@ pub fn intercomm_create(
     let leads = local.rank() as c_int == local_leader;
     let inside = local_leader >= 0 && (local_leader as usize) < local.size();
     require(inside, class::ERR_RANK, || format!("leader {local_leader} of {} ranks", local.size()))?;
-    let peer = if leads { Some(rank.comm(peer_comm)?) } else { None };
-    let link = local.link.clone();
+    let private = |comm: &Communicator| comm.private(Purpose::Connect, rank.caller()).link;
+    let peer = if leads { Some(private(&*rank.comm(peer_comm)?)) } else { None };
+    let link = private(&local);
     let members = local.group.members.clone();
     let exchange = async move {
         let mut known = Payload::EMPTY;
@@ -344,8 +337,8 @@ pub fn intercomm_create(
             let mut mine = vec![link.new_context(), link.new_context()];
             mine.extend(&*members);
             let (other, sent) = (remote_leader as usize, Buffer::of(&mine));
-            let receive = peer.link.irecv(Source::Rank(other), tag.into(), Payload::Phantom(usize::MAX >> 1));
-            let send = peer.link.isend_owned(other, tag, sent, false);
+            let receive = peer.irecv(Source::Rank(other), tag.into(), Payload::Phantom(usize::MAX >> 1));
+            let send = peer.isend_owned(other, tag, sent, false);
             let received = receive.await?;
             send.await?;
             let theirs = received.payload.values::<u32>().unwrap_or_default().to_vec();
@@ -395,7 +388,7 @@ pub fn intercomm_create_from_groups(
     let own = rank.endpoint.context_of((u32::MAX - 2 - side, hash, (first << 16) | second));
     let created = Communicator::between(&rank.endpoint, number, (*group).clone(), (*remote).clone(), (both, own));
     created.errhandler.set(errhandler);
-    synchronize(rank, &created)?;
+    synchronize(rank, &created, Purpose::Connect)?;
     hand_out(rank, created, newintercomm);
     Ok(())
 }
@@ -404,11 +397,9 @@ pub fn intercomm_merge(rank: &Rank, intercomm: Comm, high: c_int, newintracomm: 
     let from = rank.comm(intercomm)?;
     let two = || Fault::new(class::ERR_COMM, "the communicator has one group only");
     let remote = from.remote.clone().ok_or_else(two)?;
-    let contexts = contexts_of(&from);
-    let theirs = rank.block(crate::collective::exchange_between(
-        from.links(rank.caller()),
-        Buffer::of(&[high != 0].map(u32::from)),
-    ))?;
+    let contexts = from.derived_contexts(Purpose::Merge);
+    let links = from.private(Purpose::Merge, rank.caller());
+    let theirs = rank.block(crate::collective::exchange_between(links, Buffer::of(&[high != 0].map(u32::from))))?;
     let theirs = theirs.values::<u32>().first().is_some_and(|&high| high != 0);
     let goes_first = match (high != 0, theirs) {
         (false, true) => true,
@@ -420,7 +411,7 @@ pub fn intercomm_merge(rank: &Rank, intercomm: Comm, high: c_int, newintracomm: 
     let number = group.rank_of(rank.number() as u32).expect("a rank is in its own group");
     let merged = Communicator::new(&rank.endpoint, number, group, contexts.0);
     merged.errhandler.set(crate::errors::inherited(rank, &from));
-    rank.block(barrier(&merged.link, Choice::Auto))?;
+    synchronize(rank, &merged, Purpose::Merge)?;
     hand_out(rank, merged, newintracomm);
     Ok(())
 }
@@ -444,7 +435,7 @@ pub fn comm_free(rank: &Rank, comm: *mut Comm) -> Answer {
 pub fn comm_disconnect(rank: &Rank, comm: *mut Comm) -> Answer {
     let object = rank.comm(at(comm, 0))?;
     may_go(at(comm, 0))?;
-    synchronize(rank, &object)?;
+    synchronize(rank, &object, Purpose::Disconnect)?;
     comm_free(rank, comm)
 }
 

@@ -4,9 +4,10 @@ use std::alloc::{Layout, dealloc};
 use std::ffi::{c_char, c_int, c_void};
 
 use weft_comm::Communicator as _;
-use weft_comm::collective::{Choice, barrier};
 
 use crate::abi::{self, Aint, Comm, Info};
+use crate::collective;
+use crate::communicator::Purpose;
 use crate::computation;
 use crate::fault::{Answer, Fault, class, require};
 use crate::rank::{Phase, Rank, current};
@@ -55,7 +56,8 @@ pub fn finalize(rank: &Rank) -> Answer {
     let wrong = || "MPI is not initialized".to_owned();
     require(rank.phase.get() == Phase::Initialized, class::ERR_OTHER, wrong)?;
     super::delete_all(rank, abi::COMM_SELF, &rank.comm_self.attributes)?;
-    rank.block(barrier(&rank.comm_world.link, Choice::Auto))?;
+    let links = rank.comm_world.private(Purpose::Finalize, rank.caller());
+    rank.block(collective::barrier(links))?;
     rank.finish();
     Ok(())
 }

@@ -8,7 +8,7 @@ use weft_comm::{Buffer, Communicator as _, Payload, Source, Tag};
 
 use crate::abi::{self, Group, Win};
 use crate::access::Access;
-use crate::collective;
+use crate::communicator::Purpose;
 use crate::fault::{Answer, Fault, class, require};
 use crate::rank::Rank;
 use crate::request::{Receive, Request, State};
@@ -87,7 +87,7 @@ pub fn win_fence(rank: &Rank, assert: c_int, win: Win) -> Answer {
     check_assert(assert)?;
     in_order(window.epochs.are_closed(), "MPI_Win_fence within an epoch of another kind")?;
     complete_all(rank, &window)?;
-    rank.block(collective::barrier(window.comm.links(rank.caller())))?;
+    super::synchronize(rank, &window.comm, Purpose::Fence)?;
     window.epochs.fenced.set(assert & assert::NOSUCCEED == 0);
     Ok(())
 }

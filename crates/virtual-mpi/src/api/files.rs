@@ -6,11 +6,11 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
-use weft_comm::Buffer;
+use weft_comm::{Buffer, Communicator as _};
 
 use crate::abi::{self, Aint, Callback, Comm, Datatype, Errhandler, File as Handle, Group, Info};
 use crate::collective::{self, Root};
-use crate::communicator::Communicator;
+use crate::communicator::{Communicator, Links, Purpose};
 use crate::errors::{Object, handler_of};
 use crate::fault::{Answer, Fault, class, require};
 use crate::file::{self, Cost, File, Representation, View, mode};
@@ -62,16 +62,18 @@ pub fn file_open(
 ) -> Answer {
     let (from, path, info) = (rank.comm(comm)?, path_of(filename), rank.info(info)?);
     require(!from.is_inter(), class::ERR_COMM, || "a communicator between two groups".to_owned())?;
-    let comm = Communicator::new(&from.link, from.rank(), from.group.clone(), from.derived_context(FILE));
+    let comm =
+        Communicator::new(&from.link, from.rank(), from.group.clone(), from.derived_contexts(Purpose::OpenFile).0);
     check_mode(amode)?;
-    agree(rank, &comm, amode, class::ERR_AMODE, "modes")?;
+    let links = comm.private(Purpose::OpenFile, rank.caller());
+    agree(rank, &links, amode, class::ERR_AMODE, "modes")?;
     // The first rank makes the file, if it shall be made; the others find it there.
     let is_first = comm.rank() == 0;
     let first = if is_first { Some(file::open(&path, amode, true)) } else { None };
     let failed = first.as_ref().and_then(|opened| opened.as_ref().err()).map(|error| file::fault(error, &path));
-    share_failure(rank, &comm, failed)?;
+    share_failure(rank, &links, failed)?;
     let opened = first.unwrap_or_else(|| file::open(&path, amode, false)).map_err(|error| file::fault(&error, &path));
-    let all = any_failure(rank, &comm, opened.as_ref().err())?;
+    let all = any_failure(rank, &links, opened.as_ref().err())?;
     let handle = opened?;
     require(!all, class::ERR_IO, || format!("{}: another rank cannot open it", path.display()))?;
     let cost = rank.block(Cost::open(&rank.endpoint, &path));
@@ -88,49 +90,46 @@ pub fn file_open(
     Ok(())
 }
 
-/// What the contexts of files are told apart by from those of other calls.
-const FILE: u32 = 8;
-
 /// All ranks' values of one number.
-fn gather(rank: &Rank, comm: &Communicator, value: i64) -> Result<Vec<i64>, Fault> {
-    let lens = vec![size_of::<i64>(); comm.size()];
-    let all = rank.block(collective::allgather(comm.links(rank.caller()), Buffer::of(&[value]), &lens))?;
+fn gather(rank: &Rank, links: &Links, value: i64) -> Result<Vec<i64>, Fault> {
+    let lens = vec![size_of::<i64>(); links.link.size()];
+    let all = rank.block(collective::allgather(links.clone(), Buffer::of(&[value]), &lens))?;
     Ok(all.iter().map(|part| part.values::<i64>()[0]).collect())
 }
 
 /// Fails where ranks have named different values in a collective call.
-fn agree(rank: &Rank, comm: &Communicator, value: c_int, class: c_int, what: &str) -> Answer {
-    let all = gather(rank, comm, i64::from(value))?;
+fn agree(rank: &Rank, links: &Links, value: c_int, class: c_int, what: &str) -> Answer {
+    let all = gather(rank, links, i64::from(value))?;
     require(all.iter().all(|&other| other == i64::from(value)), class, || format!("ranks name different {what}"))
 }
 
 /// Whether any rank has failed.
-fn any_failure(rank: &Rank, comm: &Communicator, own: Option<&Fault>) -> Result<bool, Fault> {
-    Ok(gather(rank, comm, i64::from(own.is_some()))?.contains(&1))
+fn any_failure(rank: &Rank, links: &Links, own: Option<&Fault>) -> Result<bool, Fault> {
+    Ok(gather(rank, links, i64::from(own.is_some()))?.contains(&1))
 }
 
 /// All ranks fail as the first has failed.
-fn share_failure(rank: &Rank, comm: &Communicator, failed: Option<Fault>) -> Answer {
+fn share_failure(rank: &Rank, links: &Links, failed: Option<Fault>) -> Answer {
     let own = failed.map_or_else(Vec::new, |fault| {
         let mut message = fault.class.to_ne_bytes().to_vec();
         message.extend(fault.message.bytes());
         message
     });
-    let len = gather(rank, comm, own.len() as i64)?[0] as usize;
+    let len = gather(rank, links, own.len() as i64)?[0] as usize;
     if len == 0 {
         return Ok(());
     }
-    let data = if comm.rank() == 0 { Buffer::of(&own) } else { Buffer::zeroed(len) };
-    let message = rank.block(collective::broadcast(comm.links(rank.caller()), Root::Rank(0), data))?;
+    let data = if links.link.rank() == 0 { Buffer::of(&own) } else { Buffer::zeroed(len) };
+    let message = rank.block(collective::broadcast(links.clone(), Root::Rank(0), data))?;
     let message = message.unwrap_or_else(|| Buffer::of(&own));
     let (class, said) = message.split_at(size_of::<c_int>());
     let class = class.try_into().map_or(class::ERR_IO, c_int::from_ne_bytes);
     Err(Fault::new(class, String::from_utf8_lossy(said)))
 }
 
-/// Waits for all ranks that have opened the file.
-fn meet(rank: &Rank, file: &File) -> Answer {
-    rank.block(collective::barrier(file.comm.links(rank.caller())))
+/// Waits for all ranks that have opened the file, in calls of one kind.
+fn meet(rank: &Rank, file: &File, purpose: Purpose) -> Answer {
+    super::synchronize(rank, &file.comm, purpose)
 }
 
 /// Fails while a split collective has begun and not ended.
@@ -142,12 +141,12 @@ fn check_idle(file: &File) -> Answer {
 pub fn file_close(rank: &Rank, fh: *mut Handle) -> Answer {
     let file = find_file(rank, at(fh, 0))?;
     check_idle(&file)?;
-    meet(rank, &file)?;
+    meet(rank, &file, Purpose::CloseFile)?;
     rank.block(file.cost.close(&rank.endpoint))?;
     if file.may(mode::DELETE_ON_CLOSE) {
         let deleted = if file.comm.rank() == 0 { std::fs::remove_file(&file.path) } else { Ok(()) };
         deleted.map_err(|error| file::fault(&error, &file.path))?;
-        meet(rank, &file)?;
+        meet(rank, &file, Purpose::CloseFile)?;
     }
     rank.files.remove(at(fh, 0) as c_int);
     rank.shared.forget_file(&file);
@@ -162,17 +161,17 @@ pub fn file_delete(rank: &Rank, filename: *const c_char, _info: Info) -> Answer 
 }
 
 /// Does something to the file on its first rank, after all have come to it and before any goes on.
-fn on_first(rank: &Rank, file: &File, act: impl FnOnce(&Path) -> Answer) -> Answer {
-    meet(rank, file)?;
+fn on_first(rank: &Rank, file: &File, purpose: Purpose, act: impl FnOnce(&Path) -> Answer) -> Answer {
+    meet(rank, file, purpose)?;
     let failed = if file.comm.rank() == 0 { act(&file.path).err() } else { None };
-    share_failure(rank, &file.comm, failed)
+    share_failure(rank, &file.comm.private(purpose, rank.caller()), failed)
 }
 
-fn check_size(rank: &Rank, file: &File, size: Aint) -> Result<u64, Fault> {
+fn check_size(rank: &Rank, file: &File, size: Aint, purpose: Purpose) -> Result<u64, Fault> {
     check_idle(file)?;
     require(!file.may(mode::RDONLY), class::ERR_READ_ONLY, || "the file is open for reading only".to_owned())?;
     require(size >= 0, class::ERR_ARG, || format!("a size of {size} bytes"))?;
-    let all = gather(rank, &file.comm, size as i64)?;
+    let all = gather(rank, &file.comm.private(purpose, rank.caller()), size as i64)?;
     let equal = all.iter().all(|&other| other == size as i64);
     require(equal, class::ERR_NOT_SAME, || "ranks name different sizes".to_owned())?;
     Ok(size as u64)
@@ -180,14 +179,14 @@ fn check_size(rank: &Rank, file: &File, size: Aint) -> Result<u64, Fault> {
 
 pub fn file_set_size(rank: &Rank, fh: Handle, size: Aint) -> Answer {
     let file = find_file(rank, fh)?;
-    let bytes = check_size(rank, &file, size)?;
-    on_first(rank, &file, |_| file.set_length(bytes))
+    let bytes = check_size(rank, &file, size, Purpose::ResizeFile)?;
+    on_first(rank, &file, Purpose::ResizeFile, |_| file.set_length(bytes))
 }
 
 pub fn file_preallocate(rank: &Rank, fh: Handle, size: Aint) -> Answer {
     let file = find_file(rank, fh)?;
-    let bytes = check_size(rank, &file, size)?;
-    on_first(rank, &file, |_| {
+    let bytes = check_size(rank, &file, size, Purpose::PreallocateFile)?;
+    on_first(rank, &file, Purpose::PreallocateFile, |_| {
         rank.block(file.cost.preallocate(&rank.endpoint, bytes))?;
         if file.length()? < bytes { file.set_length(bytes) } else { Ok(()) }
     })
@@ -258,11 +257,11 @@ pub fn file_set_view(
         "a file type with overlapping elements on a file that may be written".to_owned()
     })?;
     merge_hints(&file, &info);
-    meet(rank, &file)?;
+    meet(rank, &file, Purpose::SetView)?;
     file.view.replace(Rc::new(view));
     file.position.set(0);
     file.move_shared(Move::Set(0));
-    meet(rank, &file)
+    meet(rank, &file, Purpose::SetView)
 }
 
 pub fn file_get_view(
@@ -309,14 +308,15 @@ pub fn file_seek(rank: &Rank, fh: Handle, offset: Aint, whence: c_int) -> Answer
 
 pub fn file_seek_shared(rank: &Rank, fh: Handle, offset: Aint, whence: c_int) -> Answer {
     let file = find_file(rank, fh)?;
-    meet(rank, &file)?;
+    meet(rank, &file, Purpose::SeekShared)?;
     let position = sought(&file, file.shared_position(), offset, whence);
-    let all = gather(rank, &file.comm, *position.as_ref().unwrap_or(&0) as i64)?;
+    let links = file.comm.private(Purpose::SeekShared, rank.caller());
+    let all = gather(rank, &links, *position.as_ref().unwrap_or(&0) as i64)?;
     let position = position?;
     let equal = all.iter().all(|&other| other == position as i64);
     require(equal, class::ERR_NOT_SAME, || "ranks seek to different positions".to_owned())?;
     file.move_shared(Move::Set(position));
-    meet(rank, &file)
+    meet(rank, &file, Purpose::SeekShared)
 }
 
 pub fn file_get_position(rank: &Rank, fh: Handle, offset: *mut Aint) -> Answer {
@@ -346,9 +346,10 @@ pub fn file_get_type_extent(rank: &Rank, fh: Handle, datatype: Datatype, extent:
 
 pub fn file_set_atomicity(rank: &Rank, fh: Handle, flag: c_int) -> Answer {
     let file = find_file(rank, fh)?;
-    agree(rank, &file.comm, c_int::from(flag != 0), class::ERR_NOT_SAME, "modes of atomicity")?;
+    let links = file.comm.private(Purpose::SetAtomicity, rank.caller());
+    agree(rank, &links, c_int::from(flag != 0), class::ERR_NOT_SAME, "modes of atomicity")?;
     file.joint.atomic.set(flag != 0);
-    meet(rank, &file)
+    meet(rank, &file, Purpose::SetAtomicity)
 }
 
 pub fn file_get_atomicity(rank: &Rank, fh: Handle, flag: *mut c_int) -> Answer {
@@ -361,7 +362,7 @@ pub fn file_sync(rank: &Rank, fh: Handle) -> Answer {
     check_idle(&file)?;
     // What was written is in the file already. The machine's disks take their time; those here need not be waited for.
     rank.block(file.cost.sync(&rank.endpoint))?;
-    meet(rank, &file)
+    meet(rank, &file, Purpose::SyncFile)
 }
 
 /// The error handler of a file, or the one that files are opened with.

@@ -7,7 +7,7 @@ use weft_comm::Buffer;
 use crate::abi::{Aint, Comm, Counts, Datatype};
 use crate::apart::home;
 use crate::collective;
-use crate::communicator::{Communicator, Topology};
+use crate::communicator::{Caller, Communicator, Purpose, Topology};
 use crate::fault::{Fault, class, require};
 use crate::rank::Rank;
 
@@ -42,6 +42,11 @@ fn neighbor_slots(rank: &Rank, comm: Comm, sends: Slots, receives: Slots) -> Res
             send_up_first(&to, &mut parts);
         }
         let (from, to) = (from.clone(), to.clone());
+        // Messages between neighbours are no others' beside those of all ranks.
+        let links = match links.caller {
+            Caller::Elsewhere => links,
+            caller => of.private(Purpose::Neighbors, caller),
+        };
         Ok(Box::pin(async move {
             let parts = collective::neighbors(links.link, to, parts, from).await?;
             for ((slot, part), len) in receives.slots.iter().zip(parts).zip(lens) {

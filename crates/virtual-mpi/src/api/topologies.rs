@@ -7,7 +7,7 @@ use weft_comm::Payload;
 use weft_comm::collective::{Choice, allgather};
 
 use crate::abi::{self, Comm, Info};
-use crate::communicator::{Communicator, Group, Neighbors, Topology};
+use crate::communicator::{Communicator, Group, Neighbors, Purpose, Topology};
 use crate::fault::{Answer, Fault, class, require};
 use crate::rank::Rank;
 
@@ -81,13 +81,13 @@ pub(crate) fn topology_neighbors(comm: &Communicator) -> Option<Both> {
 }
 
 /// A communicator of the first `size` ranks with a topology.
-fn arrange(rank: &Rank, comm: Comm, size: usize, topology: Topology, newcomm: *mut Comm) -> Answer {
+fn arrange(rank: &Rank, comm: Comm, purpose: Purpose, size: usize, topology: Topology, newcomm: *mut Comm) -> Answer {
     let from = rank.comm(comm)?;
     require(!from.is_inter(), class::ERR_COMM, || "a topology is of one group".to_owned())?;
     let fits = size <= from.size();
     require(fits, class::ERR_ARG, || format!("a topology of {size} ranks, where there are {}", from.size()))?;
-    let context = from.derived_context(5);
-    super::synchronize(rank, &from)?;
+    let (context, _) = from.derived_contexts(purpose);
+    super::synchronize(rank, &from, purpose)?;
     if from.rank() >= size {
         put(newcomm, abi::COMM_NULL);
         return Ok(());
@@ -118,7 +118,7 @@ pub fn cart_create(
     let extents: Vec<usize> = dims.iter().map(|&extent| extent as usize).collect();
     let periodic = list(periods, axes).iter().map(|&period| period != 0).collect();
     let size = extents.iter().product();
-    arrange(rank, comm_old, size, Topology::Cartesian { extents, periodic }, comm_cart)
+    arrange(rank, comm_old, Purpose::Cartesian, size, Topology::Cartesian { extents, periodic }, comm_cart)
 }
 
 pub fn cartdim_get(rank: &Rank, comm: Comm, ndims: *mut c_int) -> Answer {
@@ -298,7 +298,7 @@ pub fn graph_create(
     let edges = list(edges, index.last().map_or(0, |&last| last as usize));
     let wrong = edges.iter().copied().find(|edge| !(0..nnodes).contains(edge));
     require(wrong.is_none(), class::ERR_RANK, || format!("an edge to {} of {nnodes} nodes", wrong.unwrap_or(0)))?;
-    arrange(rank, comm_old, nodes, Topology::Graph { index, edges }, comm_graph)
+    arrange(rank, comm_old, Purpose::Graph, nodes, Topology::Graph { index, edges }, comm_graph)
 }
 
 /// The graph of a communicator.
@@ -409,7 +409,7 @@ pub fn dist_graph_create_adjacent(
         sources,
         destinations,
     };
-    arrange(rank, comm_old, comm.size(), Topology::Distributed(neighbors), comm_dist_graph)
+    arrange(rank, comm_old, Purpose::AdjacentGraph, comm.size(), Topology::Distributed(neighbors), comm_dist_graph)
 }
 
 pub fn dist_graph_create(
@@ -457,14 +457,15 @@ pub fn dist_graph_create(
             neighbors.destination_weights.push(edge[2]);
         }
     }
-    arrange(rank, comm_old, comm.size(), Topology::Distributed(neighbors), comm_dist_graph)
+    arrange(rank, comm_old, Purpose::DistributedGraph, comm.size(), Topology::Distributed(neighbors), comm_dist_graph)
 }
 
 /// What all ranks have listed, in the order of ranks.
 fn all_edges(rank: &Rank, comm: &Communicator, own: &[c_int]) -> Result<Vec<c_int>, Fault> {
-    let lens = rank.block(allgather(&comm.link, &Payload::of(&[own.len() as u64]), None, Choice::Auto))?;
+    let links = comm.private(Purpose::DistributedGraph, rank.caller());
+    let lens = rank.block(allgather(&links.link, &Payload::of(&[own.len() as u64]), None, Choice::Auto))?;
     let lens: Vec<usize> = lens.values::<u64>().unwrap_or_default().iter().map(|&len| 4 * len as usize).collect();
-    let parts = rank.block(crate::collective::allgather(comm.links(rank.caller()), Buffer::of(own), &lens))?;
+    let parts = rank.block(crate::collective::allgather(links, Buffer::of(own), &lens))?;
     Ok(parts.iter().flat_map(|part| part.values::<c_int>().to_vec()).collect())
 }
 

@@ -7,7 +7,7 @@ use weft_comm::Buffer;
 
 use crate::abi::{self, Aint, Comm, CountOut, Errhandler, Group, Info as InfoHandle, Win};
 use crate::collective;
-use crate::communicator::Communicator;
+use crate::communicator::{Communicator, Purpose};
 use crate::errors::{Object, handler_of};
 use crate::fault::{Answer, Fault, class, require};
 use crate::info::Info;
@@ -23,14 +23,11 @@ pub(crate) fn find_window(rank: &Rank, win: Win) -> Result<Rc<Window>, Fault> {
     rank.windows.get(win).ok_or_else(|| Fault::new(class::ERR_WIN, "no such window"))
 }
 
-/// What the contexts of windows are told apart by from those of other calls.
-const WINDOW: u32 = 9;
-
 /// A communicator that is the window's own.
-fn own_comm(rank: &Rank, comm: Comm) -> Result<Communicator, Fault> {
+fn own_comm(rank: &Rank, comm: Comm, purpose: Purpose) -> Result<Communicator, Fault> {
     let from = rank.comm(comm)?;
     require(!from.is_inter(), class::ERR_COMM, || "a communicator between two groups".to_owned())?;
-    Ok(Communicator::new(&from.link, from.rank(), from.group.clone(), from.derived_context(WINDOW)))
+    Ok(Communicator::new(&from.link, from.rank(), from.group.clone(), from.derived_contexts(purpose).0))
 }
 
 fn check_part(size: Aint, unit: Aint) -> Result<(usize, usize), Fault> {
@@ -79,7 +76,7 @@ pub fn win_create(
     win: *mut Win,
 ) -> Answer {
     let (info, (size, unit)) = (rank.info(info)?, check_part(size, disp_unit)?);
-    let comm = own_comm(rank, comm)?;
+    let comm = own_comm(rank, comm, Purpose::CreateWindow)?;
     let parts = exchange(rank, &comm, Part { base: base.expose_provenance(), size, unit })?;
     create(rank, comm, Flavor::Create, parts, info, None, win)
 }
@@ -94,7 +91,7 @@ pub fn win_allocate(
     win: *mut Win,
 ) -> Answer {
     let (info, (size, unit)) = (rank.info(info)?, check_part(size, disp_unit)?);
-    let comm = own_comm(rank, comm)?;
+    let comm = own_comm(rank, comm, Purpose::AllocateWindow)?;
     let memory = super::allocate(size)?;
     let parts = exchange(rank, &comm, Part { base: memory.expose_provenance(), size, unit })?;
     put(baseptr.cast::<*mut u8>(), memory);
@@ -114,7 +111,7 @@ pub fn win_allocate_shared(
     win: *mut Win,
 ) -> Answer {
     let (info, (size, unit)) = (rank.info(info)?, check_part(size, disp_unit)?);
-    let comm = own_comm(rank, comm)?;
+    let comm = own_comm(rank, comm, Purpose::AllocateSharedWindow)?;
     let node = |member: &u32| rank.node_of(*member as usize);
     let one_node = comm.group.members.iter().all(|member| node(member) == node(&comm.group.members[0]));
     require(one_node, class::ERR_RMA_SHARED, || "the ranks are on nodes that share no memory".to_owned())?;
@@ -165,7 +162,7 @@ fn share(rank: &Rank, comm: &Communicator, bytes: usize) -> Result<SharedMemory,
 
 pub fn win_create_dynamic(rank: &Rank, info: InfoHandle, comm: Comm, win: *mut Win) -> Answer {
     let info = rank.info(info)?;
-    let comm = own_comm(rank, comm)?;
+    let comm = own_comm(rank, comm, Purpose::CreateDynamicWindow)?;
     let parts = exchange(rank, &comm, Part { base: 0, size: 0, unit: 1 })?;
     create(rank, comm, Flavor::Dynamic, parts, info, None, win)
 }
@@ -200,7 +197,7 @@ pub fn win_free(rank: &Rank, win: *mut Win) -> Answer {
     require(window.epochs.are_closed(), class::ERR_RMA_SYNC, || "an epoch of the window is open".to_owned())?;
     super::complete_all(rank, &window)?;
     super::delete_all(rank, handle, &window.attributes)?;
-    rank.block(collective::barrier(window.comm.links(rank.caller())))?;
+    super::synchronize(rank, &window.comm, Purpose::FreeWindow)?;
     rank.windows.remove(handle);
     rank.shared.forget_target(window.comm.context, rank.number() as u32);
     if let Some(memory) = window.owned {

@@ -175,6 +175,7 @@ pub enum Command {
         time: u64,
     },
     EnterCollective {
+        context: u32,
         kind: u8,
         sequence: u32,
     },

@@ -205,7 +205,11 @@ impl Served {
             return Some(Ok(()));
         }
         let call = if process.call.is_empty() { "its first call of MPI" } else { process.call.as_str() };
-        let phase = if came { format!("before MPI_Finalize, after {call}") } else { "before it called MPI".to_owned() };
+        let phase = match (came, call) {
+            (false, _) => "before it called MPI".to_owned(),
+            (true, "MPI_Finalize") => "in MPI_Finalize".to_owned(),
+            (true, call) => format!("before MPI_Finalize, after {call}"),
+        };
         let message = format!("the process {end} {phase}");
         let code = end.code();
         *self.run.aborted.borrow_mut() = Some(Aborted { code: if code == 0 { 1 } else { code } });
@@ -277,7 +281,9 @@ impl Served {
             Command::Drop { id } => self.drop_request(id),
             Command::AdvanceTo { time } => endpoint.advance_to(Picos(time)),
             Command::WakeAt { time } => endpoint.wake_at(Picos(time)),
-            Command::EnterCollective { kind, sequence } => endpoint.enter_numbered(kind_of(kind), sequence),
+            Command::EnterCollective { context, kind, sequence } => {
+                endpoint.enter_numbered(context, kind_of(kind), sequence);
+            }
             Command::LeaveCollective => endpoint.leave_collective(),
             Command::MayEnd { may_end } => self.process.borrow_mut().may_end = may_end,
             Command::BeginLook => endpoint.begin_look(),
