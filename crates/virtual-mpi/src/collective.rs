@@ -13,6 +13,7 @@ use crate::communicator::{Caller, Links};
 use crate::datatype::Datatype;
 use crate::fault::{Fault, class};
 use crate::link::{self, Link};
+use crate::meter;
 use crate::operation::Operation;
 
 /// One call of a collective on a link: its messages match among themselves only.
@@ -386,7 +387,10 @@ impl Reducer {
         if self.datatype.is_dense() {
             let bytes = data.len().min(self.span(count));
             // SAFETY: the program hands in memory for so many elements, and they span so many bytes.
-            unsafe { std::ptr::copy_nonoverlapping(data.as_ptr(), to, bytes) };
+            unsafe {
+                meter::write_pages(&self.datatype, to.cast(), bytes);
+                std::ptr::copy_nonoverlapping(data.as_ptr(), to, bytes);
+            }
             return;
         }
         let mut packed = Buffer::zeroed(count * self.datatype.size);

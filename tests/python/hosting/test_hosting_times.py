@@ -83,3 +83,20 @@ def test_what_computation_may_be(tmp_path, monkeypatch):
         weft.run(program, on="ipsc860", ranks=2, compute="much")
     with pytest.raises(weft.UsageError, match="not negative, found nan"):
         weft.run(program, on="ipsc860", ranks=2, compute="nan")
+
+
+def test_ranks_whose_computation_counts_have_a_process_each_unless_they_are_many(tmp_path, capfd, monkeypatch):
+    from weft.hosting import run as running
+
+    def processes(**options):
+        weft.run(program, on="frontera", ranks=2, **options)
+        return len(set(capfd.readouterr().out.split()))
+
+    program = tmp_path / "program.py"
+    program.write_text("import os\nfrom mpi4py import MPI\nprint(os.getpid())\n")
+    assert processes() == processes(compute="declared") == processes(compute=0.0) == 1
+    assert processes(compute=1.0) == 2
+    assert processes(compute=1.0, isolate=False) == 1
+    monkeypatch.setattr(running, "MAX_MEASURED_APART", 1)
+    assert processes(compute=1.0) == 1
+    assert processes(isolate=True) == 2
