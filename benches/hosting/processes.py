@@ -1,22 +1,28 @@
 """Messages of compiled ranks in virtual time, a process each, per second of processor time.
 
 The ranks of a C program send to each other in pairs and wait for what comes back, by `MPI_Send` and `MPI_Recv` of 64
-bytes.
-The processor time is that of all processes of `weft run`, less that of a run with a hundredth of the messages.
+bytes. The processor time is that of all processes of `weft run`, less that of a run with a hundredth of the messages.
+
+Beside it the same program runs in SMPI, the MPI of SimGrid, where that is installed (Debian: `simgrid` and
+`libsimgrid-dev`): compiled for it with `smpicc`, its ranks are in one process, on a cluster of as many hosts;
+computation is not simulated on either side.
 """
 
 from __future__ import annotations
 
 import argparse
+import functools
 import resource
+import shutil
 import subprocess
 import sys
-import sysconfig
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 
-from benches.benchmark import Benchmark, Need, SkippedError, positive
-from benches.harness import spread
+from benches.benchmark import Benchmark, Need, positive
+from benches.harness import interleaved, ratios, spread
+from benches.hosting.compiling import compiled
 from benches.recording import Report
 
 RANKS = {2: None, 64: 100_000.0, 1024: 20_000.0}
@@ -48,50 +54,80 @@ def options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--rounds", type=positive, default=5, help="runs of each number of ranks (default 5)")
 
 
-def compiled(folder: Path) -> Path:
-    """The program, built against the headers of the MPICH wheel."""
-    data = Path(sysconfig.get_path("data"))
-    if not (data / "include" / "mpi.h").exists():
-        raise SkippedError("the headers of the MPICH wheel are not installed")
-    source, program = folder / "pairs.c", folder / "pairs"
-    source.write_text(PROGRAM)
-    subprocess.run(
-        ["cc", "-O2", f"-I{data}/include", "-o", str(program), str(source), f"-L{data}/lib", "-lmpi"], check=True
-    )
+PLATFORM = """<?xml version='1.0'?>
+<!DOCTYPE platform SYSTEM "https://simgrid.org/simgrid.dtd">
+<platform version="4.1">
+  <cluster id="cluster" prefix="node-" suffix="" radical="0-{last}" speed="1Gf" bw="12.5GBps" lat="500ns"/>
+</platform>
+"""
+"""What SMPI's ranks run on: hosts on one switch."""
+
+
+def smpi(source: Path, folder: Path) -> Path:
+    """The program compiled for SMPI."""
+    program = folder / f"{source.stem}-smpi"
+    subprocess.run(["smpicc", "-O2", "-o", str(program), str(source)], check=True, capture_output=True)
     return program
 
 
-def seconds(program: Path, ranks: int, rounds: int) -> float:
+def weft_command(program: Path, ranks: int) -> list[str]:
+    """What runs the program in weft's virtual time."""
+    return [sys.executable, "-m", "weft.cli.main", "run", "--on", MACHINE, "-n", str(ranks), str(program)]
+
+
+def smpi_command(program: Path, ranks: int) -> list[str]:
+    """What runs the program in SMPI's."""
+    platform, hosts = program.parent / f"platform-{ranks}.xml", program.parent / f"hosts-{ranks}"
+    platform.write_text(PLATFORM.format(last=ranks - 1))
+    hosts.write_text("".join(f"node-{number}\n" for number in range(ranks)))
+    where = ["-np", str(ranks), "-platform", str(platform), "-hostfile", str(hosts)]
+    return ["smpirun", *where, "--cfg=smpi/simulate-computation:no", str(program)]
+
+
+def seconds(command: Sequence[str], rounds: int) -> float:
     """Processor time of a run, of all its processes."""
-    weft = [sys.executable, "-m", "weft.cli.main", "run", "--on", MACHINE, "-n", str(ranks)]
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    subprocess.run([*weft, str(program), str(rounds)], check=True, capture_output=True)
+    subprocess.run([*command, str(rounds)], check=True, capture_output=True)
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
 
 
-def rate(program: Path, ranks: int, messages: int) -> float:
+def rate(command: Sequence[str], ranks: int, messages: int) -> float:
     """Messages a second."""
     rounds = max(messages // ranks, 1)
     few = max(rounds // 100, 1)
-    start = seconds(program, ranks, few)
-    return (rounds - few) * ranks / (seconds(program, ranks, rounds) - start)
+    start = seconds(command, few)
+    return (rounds - few) * ranks / (seconds(command, rounds) - start)
 
 
 def run(chosen: argparse.Namespace, report: Report) -> None:
     report.protocol = {"messages": chosen.messages, "rounds": chosen.rounds, "machine": MACHINE}
-    with tempfile.TemporaryDirectory() as folder:
-        program = compiled(Path(folder))
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        source = folder / "pairs.c"
+        source.write_text(PROGRAM)
+        program = compiled(source, folder)
+        beside = smpi(source, folder) if shutil.which("smpicc") and shutil.which("smpirun") else None
         for ranks, target in RANKS.items():
-            rates = [rate(program, ranks, chosen.messages) for _ in range(chosen.rounds)]
-            report.figure(f"{ranks} ranks", spread(rates), "messages/s", target, "at least")
+            commands = {"weft": weft_command(program, ranks)}
+            if beside is not None:
+                commands["SMPI"] = smpi_command(beside, ranks)
+            sides = {
+                side: functools.partial(rate, command, ranks, chosen.messages) for side, command in commands.items()
+            }
+            rates = interleaved(sides, chosen.rounds)
+            report.figure(f"{ranks} ranks", spread(rates["weft"]), "messages/s", target, "at least")
+            if beside is not None:
+                report.figure(f"{ranks} ranks, SMPI", spread(rates["SMPI"]), "messages/s")
+                quotient = spread(ratios(rates["weft"], rates["SMPI"]))
+                report.figure(f"{ranks} ranks, weft to SMPI", quotient, "ratio")
 
 
 BENCHMARK = Benchmark(
     "compiled-messages",
     "messages of compiled ranks in virtual time",
-    "three minutes",
+    "five minutes",
     run,
     options,
-    needs=(Need("cc", "program", required=True),),
+    needs=(Need("cc", "program", required=True), Need("smpicc", "program", hint="Debian's libsimgrid-dev")),
 )

@@ -89,6 +89,7 @@ class Parameters(TypedDict, total=False):
     background_bytes: Numbers | None
     probe: str | tuple[int, int] | None
     algorithm: str | None
+    timing: str | None
     synchronization: str | None
     precision: str | None
     within: float | None

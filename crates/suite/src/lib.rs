@@ -14,6 +14,7 @@
 //! the median and the lower decile; no iteration is thrown away.
 
 mod benchmark;
+mod between_barriers;
 mod budget;
 mod catalogue;
 mod checks;

@@ -189,6 +189,10 @@ parameters! {
         algorithm: Option<String> = None, Name
             "Algorithm of a collective: auto, native (the MPI library's own), or a name",
             default("auto"), column("algorithm of a collective");
+        timing: Option<String> = None, Name
+            "How a collective is timed: window (from the moment at which all ranks start to the end of the last) or \
+             barrier (the mean over ranks of their own times after a barrier, as the OSU micro-benchmarks have it)",
+            default("window"), column("how a collective was timed, where it is not by windows");
         synchronization: Option<String> = None, Name
             "How one-sided accesses are completed: flush, lock, fence or pscw (post, start, complete, wait)",
             default("flush"), column("how one-sided accesses were completed");

@@ -95,6 +95,9 @@ pub struct Row {
     /// The share of a collective that went on beside a computation as long as itself (nonblocking collectives).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub overlap: Option<f64>,
+    /// How a collective was timed, where it was not by windows.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub timing: Option<String>,
     /// How accesses were completed (one-sided communication): a name of
     /// [`Synchronization`](weft_comm::prepared::Synchronization).
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -106,6 +106,7 @@ impl<C: Communicator> Session<'_, C> {
             quiet_seconds: None,
             slowdown: None,
             overlap: None,
+            timing: None,
             synchronization: None,
             sender: None,
             receiver: None,

@@ -17,7 +17,7 @@ use crate::statistics::Statistics;
 use crate::stopwatch::{fixed_iterations, warmup};
 
 /// Iterations by which times are estimated, after as many in which much happens for the first time.
-const PILOT: usize = 9;
+pub(crate) const PILOT: usize = 9;
 /// The moment agreed on is this many times the slowest rank's median time to agree ahead.
 const LEAD: f64 = 2.0;
 /// What is added to it where time is real, in seconds.
@@ -137,7 +137,7 @@ impl<C: Communicator> Step<C> for Agreement {
 }
 
 /// The median time of a step after a barrier, on the rank where it is longest; the same on all ranks.
-async fn slowest<C: Communicator>(comm: &C, step: &mut impl Step<C>, runs: usize) -> Result<f64, CommError> {
+pub(crate) async fn slowest<C: Communicator>(comm: &C, step: &mut impl Step<C>, runs: usize) -> Result<f64, CommError> {
     let mut times = vec![0.0; runs];
     for time in &mut times {
         barrier(comm, Choice::Auto).await?;
@@ -150,7 +150,10 @@ async fn slowest<C: Communicator>(comm: &C, step: &mut impl Step<C>, runs: usize
 }
 
 /// The largest of each number over all ranks.
-async fn maximum<C: Communicator, const N: usize>(comm: &C, values: [f64; N]) -> Result<[f64; N], CommError> {
+pub(crate) async fn maximum<C: Communicator, const N: usize>(
+    comm: &C,
+    values: [f64; N],
+) -> Result<[f64; N], CommError> {
     let all = allreduce(comm, Payload::of(&values), MAXIMUM, Choice::Auto).await?;
     let all = all.values::<f64>().and_then(|values| values.try_into().ok());
     Ok(all.expect("a reduction of data is data of the same length"))

@@ -13,6 +13,7 @@ use crate::communicator::{Caller, Links};
 use crate::datatype::Datatype;
 use crate::fault::{Fault, class};
 use crate::link::{self, Link};
+use crate::meter;
 use crate::operation::Operation;
 
 /// One call of a collective on a link: its messages match among themselves only.
@@ -386,7 +387,10 @@ impl Reducer {
         if self.datatype.is_dense() {
             let bytes = data.len().min(self.span(count));
             // SAFETY: the program hands in memory for so many elements, and they span so many bytes.
-            unsafe { std::ptr::copy_nonoverlapping(data.as_ptr(), to, bytes) };
+            unsafe {
+                meter::write_pages(&self.datatype, to.cast(), bytes);
+                std::ptr::copy_nonoverlapping(data.as_ptr(), to, bytes);
+            }
             return;
         }
         let mut packed = Buffer::zeroed(count * self.datatype.size);
@@ -501,9 +505,13 @@ pub async fn scan(
     reducer: Reducer,
     exclusive: bool,
 ) -> Result<Option<Buffer>, Fault> {
-    if let (Some(reduction), false) = (reducer.operation.reduction(&reducer.datatype), exclusive) {
-        let result = collective::scan(&link, Payload::Data(data), reduction, Choice::Auto).await?;
-        return Ok(Some(into_buffer(result)));
+    if let Some(reduction) = reducer.operation.reduction(&reducer.datatype) {
+        let data = Payload::Data(data);
+        if exclusive {
+            let result = collective::exscan(&link, data, reduction, Choice::Auto).await?;
+            return Ok((link.rank() > 0).then(|| into_buffer(result)));
+        }
+        return Ok(Some(into_buffer(collective::scan(&link, data, reduction, Choice::Auto).await?)));
     }
     let call = Call::enter(&link, CollectiveKind::Scan);
     let (rank, size) = (link.rank(), link.size());
@@ -521,6 +529,13 @@ pub async fn scan(
 /// This rank's part of all vectors combined; `counts` are the elements of every rank's part.
 pub async fn reduce_scatter(links: Links, data: Buffer, counts: Vec<usize>, reducer: Reducer) -> Result<Buffer, Fault> {
     let count: usize = counts.iter().sum();
+    if let (None, Some(reduction)) = (&links.own, reducer.operation.reduction(&reducer.datatype))
+        && counts.iter().all(|&part| part == counts[0])
+    {
+        let result =
+            collective::reduce_scatter(&links.link, &Payload::Data(data), None, reduction, Choice::Auto).await?;
+        return Ok(into_buffer(result));
+    }
     let link = match &links.own {
         None => links.link.clone(),
         Some(own) => own.clone(),

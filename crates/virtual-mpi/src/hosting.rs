@@ -19,8 +19,9 @@ use weft_machine::Machine;
 use weft_sim::{Options, Outcome, Placement, SimComm, run_with};
 
 use crate::link::Link;
+use crate::meter::Compute;
 use crate::outcome::{Leftovers, Timeline};
-use crate::rank::{Compute, Host, Rank, Setting, set_current};
+use crate::rank::{Host, Rank, Setting, set_current};
 
 /// What the interpreter hands in.
 #[repr(C)]

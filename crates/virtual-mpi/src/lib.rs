@@ -27,6 +27,7 @@ mod hosting;
 mod info;
 pub mod link;
 mod memory;
+mod meter;
 mod operation;
 mod outcome;
 mod processes;
@@ -68,3 +69,8 @@ mod exports {
 }
 
 include!(concat!(env!("OUT_DIR"), "/supported.rs"));
+
+/// The library's own memory. Were it in the heap of the program, that heap would keep or give back pages otherwise than
+/// beside another MPI, and computation that is measured would take another time.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;

@@ -22,6 +22,7 @@ use crate::file::{File, Joint};
 use crate::info::Info;
 use crate::link::Link;
 use crate::memory::SameProcess;
+use crate::meter::{self, Compute, Meter};
 use crate::operation::UserFunction;
 use crate::request::{Completion, Request};
 use crate::table::Table;
@@ -41,15 +42,6 @@ pub trait Host {
 
     /// Ends the whole run.
     fn abort(&self, rank: usize, code: c_int, message: &str) -> !;
-}
-
-/// How the program's own computation counts.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Compute {
-    /// Not at all.
-    None,
-    /// Processor time that it takes here, times a factor.
-    Measured { scale: f64 },
 }
 
 /// An error handler of the program.
@@ -78,9 +70,8 @@ pub struct Rank {
     /// Messages to all ranks of the run.
     pub endpoint: Link,
     host: Rc<dyn Host>,
-    pub compute: Compute,
-    /// The program's processor time when it last left MPI.
-    left: Cell<f64>,
+    /// The computation of the program between calls.
+    pub meter: Meter,
     /// The call of MPI that it is in, for messages to people.
     pub call: Cell<&'static str>,
     pub phase: Cell<Phase>,
@@ -227,8 +218,7 @@ impl Rank {
         comm_self.name.replace(b"MPI_COMM_SELF".to_vec());
         Rank {
             host: setting.host.clone(),
-            compute: setting.compute,
-            left: Cell::new(processor_time()),
+            meter: Meter::new(setting.compute),
             call: Cell::new("the program before MPI_Init"),
             phase: Cell::new(Phase::Before),
             thread_level: Cell::new(abi::THREAD_SINGLE),
@@ -282,11 +272,8 @@ impl Rank {
     pub fn enter(&self, call: &'static str) {
         self.call.set(call);
         self.endpoint.set_call(call);
-        if let Compute::Measured { scale } = self.compute {
-            let seconds = (processor_time() - self.left.get()) * scale;
-            if seconds > 0.0 {
-                self.block(self.endpoint.compute(Computation::Seconds(seconds)));
-            }
+        if let Some(seconds) = self.meter.stop() {
+            self.block(self.endpoint.compute(Computation::Seconds(seconds)));
         }
     }
 
@@ -298,9 +285,7 @@ impl Rank {
 
     /// The program goes on by itself.
     pub fn leave(&self) {
-        if self.compute != Compute::None {
-            self.left.set(processor_time());
-        }
+        self.meter.start();
     }
 
     /// Waits for `future` while other ranks, and what this one has started, go on.
@@ -573,19 +558,13 @@ fn thread_address() -> usize {
     HERE.with(|here| (&raw const *here).addr())
 }
 
-/// Processor time of this thread, in seconds.
-fn processor_time() -> f64 {
-    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
-    // SAFETY: the call writes the time where it is told.
-    unsafe { libc::clock_gettime(libc::CLOCK_THREAD_CPUTIME_ID, &raw mut time) };
-    time.tv_sec as f64 + time.tv_nsec as f64 * 1e-9
-}
-
 static CURRENT: AtomicPtr<Rank> = AtomicPtr::new(std::ptr::null_mut());
 
 /// From now on calls are those of `rank`.
 pub fn set_current(rank: *const Rank) {
     CURRENT.store(rank.cast_mut(), Ordering::Relaxed);
+    // SAFETY: a rank lives until the process that hosts it ends.
+    meter::set_current(unsafe { rank.as_ref() }.map(|rank| &rank.meter));
 }
 
 /// The rank that calls.

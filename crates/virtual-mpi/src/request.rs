@@ -14,6 +14,7 @@ use crate::datatype::Datatype;
 use crate::fault::Fault;
 use crate::generalized::Generalized;
 use crate::link;
+use crate::meter;
 
 /// What a complete operation tells.
 #[derive(Clone, Copy, Debug)]
@@ -64,7 +65,10 @@ impl Receive {
         let received = received?;
         if let Payload::Data(data) = &received.payload {
             // SAFETY: the program has handed in memory for so many elements, and the message is no longer.
-            unsafe { self.datatype.unpack(data, self.buffer, self.count) };
+            unsafe {
+                meter::write_pages(&self.datatype, self.buffer, data.len());
+                self.datatype.unpack(data, self.buffer, self.count);
+            }
         }
         Ok(completed(&received.status))
     }

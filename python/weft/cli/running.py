@@ -51,11 +51,13 @@ def run(
         ),
     ] = None,
     isolate: Annotated[
-        bool,
+        bool | None,
         typer.Option(
-            "--isolate", help="Give every rank of a script its own process, as compiled programs always have."
+            "--isolate/--no-isolate",
+            help="Give every rank of a script its own process, as compiled programs always have. Default: scripts with "
+            "weft's own arrays, and up to 16 ranks whose computation counts.",
         ),
-    ] = False,
+    ] = None,
     ranks_per_node: Annotated[
         int | None,
         typer.Option(min=1, help="Ranks on each node, which share its processors equally. Default: 1."),

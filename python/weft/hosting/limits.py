@@ -25,7 +25,7 @@ def check(ranks: int) -> None:
         if ranks + _KEPT > limit:
             raise UsageError(
                 f"{ranks} ranks are as many processes, and only {max(limit - _KEPT, 0)} more may be started: {setter}; "
-                "ask for fewer ranks, or run a script of Python without --isolate"
+                "ask for fewer ranks, or run a script of Python with --no-isolate"
             )
 
 

@@ -97,7 +97,7 @@ def run(
     on: str | os.PathLike[str] | Machine,
     ranks: int,
     compute: float | str | None = None,
-    isolate: bool = False,
+    isolate: bool | None = None,
     ranks_per_node: int | None = None,
     placement: str | Sequence[int] | None = None,
     trace: str | os.PathLike[str] | None = None,
@@ -107,7 +107,7 @@ def run(
 
     A script with mpi4py has all ranks in one process and one interpreter, where they take turns; each has a main module
     of its own, the modules that lie beside the script for itself, and random numbers of its own. A compiled program has
-    a process for each rank, and so has a script that imports weft and no mpi4py. Output is what the ranks print.
+    a process for each rank, and so have some scripts (`isolate`). Output is what the ranks print.
 
     Parameters
     ----------
@@ -127,7 +127,9 @@ def run(
         of measuring here find; ranks that share a node have equal parts of it. `none`, `declared` or None: computation
         takes no time but for what the program declares by `weft.compute`, and two runs are equal to the bit.
     isolate
-        Gives the ranks of a script a process each, as those of compiled programs have.
+        Whether the ranks of a script have a process each, as those of compiled programs have. Default: where the script
+        imports weft and no mpi4py, and where computation counts and there are at most 16 ranks: in one process they
+        have one heap and the caches of one processor, which changes what their computation takes.
     ranks_per_node
         How many ranks share a node, each with an equal part of its processors. A message between two of them takes what
         a self-message takes; they share the node's links, and memory by `MPI_Win_allocate_shared`.
@@ -172,7 +174,7 @@ def run(
     if compared and nodes is not None:
         scale = (scale or 1.0) * max(collections.Counter(nodes).values())
     sort = kind(path)
-    isolate = isolate or (sort is Kind.SCRIPT and needs_processes(path))
+    isolate = sort is Kind.SCRIPT and _is_isolated(path, isolate, ranks, scale)
     library = _check_kind(path, sort, ranks, isolate=isolate)
     _log.info("run %s on %d ranks of %s", path, ranks, described.name)
     writes = contextlib.nullcontext() if trace is None else files.replaced(trace)
@@ -188,7 +190,9 @@ def run(
             "trace": None if timeline is None else (str(timeline), os.fspath(trace or "")),
         }
         if sort is Kind.SCRIPT and not isolate:
-            heap = {name: value for name, value in HEAP.items() if name not in os.environ}
+            # Computation that counts takes place on the pages that the program would have by itself.
+            wanted = HEAP if scale is None else {}
+            heap = {name: value for name, value in wanted.items() if name not in os.environ}
             own = {"script": str(path.resolve()), "arguments": list(arguments), "heap": list(heap)}
             code = _start("weft.hosting", request | own, heap)
         else:
@@ -217,6 +221,18 @@ def run(
         tuple(_remarks(outcome)),
         tuple(compared),
     )
+
+
+MAX_MEASURED_APART = 16
+"""So many ranks of a script have a process each where computation counts, unless the caller chooses: each costs the
+start of an interpreter."""
+
+
+def _is_isolated(script: Path, wanted: bool | None, ranks: int, scale: float | None) -> bool:
+    """Whether the ranks of a script have a process each."""
+    if needs_processes(script):
+        return True
+    return bool(scale) and ranks <= MAX_MEASURED_APART if wanted is None else wanted
 
 
 def _compute(compute: float | str | None, machine: Machine) -> tuple[float | None, Sequence[Rate]]:
@@ -266,7 +282,12 @@ SHOWN = 3
 
 
 def _run_here(
-    program: str | os.PathLike[str], arguments: Sequence[str], ranks: int, compute: float | str | None, *, isolate: bool
+    program: str | os.PathLike[str],
+    arguments: Sequence[str],
+    ranks: int,
+    compute: float | str | None,
+    *,
+    isolate: bool | None,
 ) -> HostedRun:
     """Run a program on real MPI."""
     path = _resolved(program)

@@ -1,4 +1,7 @@
-/* Latency, bandwidth and collectives as the OSU micro-benchmarks measure them: BENCHMARK, SECONDS of an operation, BYTES... */
+/* Latency, bandwidth and collectives: BENCHMARK, SECONDS of an operation, BYTES...
+
+   Messages are measured as by the OSU micro-benchmarks, and so are collectives where SECONDS is 0, with a barrier between
+   iterations; else all ranks start an iteration at one moment. */
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -51,13 +54,15 @@ static void collective(const char *name, int bytes) {
     MPI_Comm world = MPI_COMM_WORLD;
     if (!strcmp(name, "barrier")) MPI_Barrier(world);
     else if (!strcmp(name, "broadcast")) MPI_Bcast(in, bytes, MPI_CHAR, 0, world);
-    else if (!strcmp(name, "reduce")) MPI_Reduce(out, in, bytes / 4, MPI_INT, MPI_SUM, 0, world);
-    else if (!strcmp(name, "allreduce")) MPI_Allreduce(out, in, bytes / 4, MPI_INT, MPI_SUM, world);
+    else if (!strcmp(name, "reduce")) MPI_Reduce(out, in, bytes / 8, MPI_DOUBLE, MPI_SUM, 0, world);
+    else if (!strcmp(name, "allreduce")) MPI_Allreduce(out, in, bytes / 8, MPI_DOUBLE, MPI_SUM, world);
     else if (!strcmp(name, "gather")) MPI_Gather(out, bytes, MPI_CHAR, in, bytes, MPI_CHAR, 0, world);
     else if (!strcmp(name, "scatter")) MPI_Scatter(out, bytes, MPI_CHAR, in, bytes, MPI_CHAR, 0, world);
     else if (!strcmp(name, "allgather")) MPI_Allgather(out, bytes, MPI_CHAR, in, bytes, MPI_CHAR, world);
     else if (!strcmp(name, "alltoall")) MPI_Alltoall(out, bytes, MPI_CHAR, in, bytes, MPI_CHAR, world);
-    else if (!strcmp(name, "scan")) MPI_Scan(out, in, bytes / 4, MPI_INT, MPI_SUM, world);
+    else if (!strcmp(name, "scan")) MPI_Scan(out, in, bytes / 8, MPI_DOUBLE, MPI_SUM, world);
+    else if (!strcmp(name, "exscan")) MPI_Exscan(out, in, bytes / 8, MPI_DOUBLE, MPI_SUM, world);
+    else if (!strcmp(name, "reduce-scatter")) MPI_Reduce_scatter_block(out, in, bytes / 8, MPI_DOUBLE, MPI_SUM, world);
     else MPI_Abort(world, 2);
 }
 
@@ -83,6 +88,20 @@ static double collectively(const char *name, int bytes, double operation) {
     return total / ITERATIONS;
 }
 
+/* The mean over ranks of their own times, as the OSU micro-benchmarks print it: a barrier follows each iteration. */
+static double between_barriers(const char *name, int bytes) {
+    double timer = 0, sum = 0;
+    for (int i = 0; i < WARMUP + ITERATIONS; i++) {
+        double start = MPI_Wtime();
+        collective(name, bytes);
+        if (i >= WARMUP) timer += MPI_Wtime() - start;
+        MPI_Barrier(MPI_COMM_WORLD);
+    }
+    timer /= ITERATIONS;
+    MPI_Reduce(&timer, &sum, 1, MPI_DOUBLE, MPI_SUM, 0, MPI_COMM_WORLD);
+    return sum / size;
+}
+
 int main(int argc, char **argv) {
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
@@ -94,7 +113,8 @@ int main(int argc, char **argv) {
         MPI_Barrier(MPI_COMM_WORLD);
         double seconds = !strcmp(argv[1], "latency")     ? latency(bytes)
                          : !strcmp(argv[1], "bandwidth") ? bandwidth(bytes)
-                                                         : collectively(argv[1], bytes, atof(argv[2]));
+                          : atof(argv[2]) > 0             ? collectively(argv[1], bytes, atof(argv[2]))
+                                                         : between_barriers(argv[1], bytes);
         if (rank == 0) printf("%d %.15g\n", bytes, seconds);
     }
     MPI_Finalize();

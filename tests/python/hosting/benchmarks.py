@@ -45,16 +45,18 @@ def bandwidth(out, into):
 CALLS = {
     "barrier": lambda out, into: comm.Barrier(),
     "broadcast": lambda out, into: comm.Bcast(into),
-    "reduce": lambda out, into: comm.Reduce(out.view("i4"), into.view("i4")),
-    "allreduce": lambda out, into: comm.Allreduce(out.view("i4"), into.view("i4")),
+    "reduce": lambda out, into: comm.Reduce(out.view("f8"), into.view("f8")),
+    "allreduce": lambda out, into: comm.Allreduce(out.view("f8"), into.view("f8")),
     "gather": comm.Gather,
     "scatter": comm.Scatter,
     "allgather": comm.Allgather,
     "alltoall": comm.Alltoall,
-    "scan": lambda out, into: comm.Scan(out.view("i4"), into.view("i4")),
+    "scan": lambda out, into: comm.Scan(out.view("f8"), into.view("f8")),
+    "exscan": lambda out, into: comm.Exscan(out.view("f8"), into.view("f8")),
+    "reduce-scatter": lambda out, into: comm.Reduce_scatter_block(out.view("f8"), into.view("f8")),
 }
 
-SENT_BY_ALL_TO_ALL, TAKEN_FROM_ALL = {"scatter", "alltoall"}, {"gather", "allgather", "alltoall"}
+SENT_BY_ALL_TO_ALL, TAKEN_FROM_ALL = {"scatter", "alltoall", "reduce-scatter"}, {"gather", "allgather", "alltoall"}
 
 
 def collectively(name, out, into, operation):
@@ -71,6 +73,19 @@ def collectively(name, out, into, operation):
     return last.mean()
 
 
+def between_barriers(name, out, into):
+    """The mean over ranks of their own times, with a barrier after each iteration."""
+    timer = 0.0
+    for index in range(WARMUP + ITERATIONS):
+        start = MPI.Wtime()
+        CALLS[name](out, into)
+        if index >= WARMUP:
+            timer += MPI.Wtime() - start
+        comm.Barrier()
+    total = comm.reduce(timer / ITERATIONS)
+    return total / size if rank == 0 else None
+
+
 name, operation = sys.argv[1], float(sys.argv[2])
 for length in map(int, sys.argv[3:]):
     out = np.zeros(length * (size if name in SENT_BY_ALL_TO_ALL else 1), "u1")
@@ -78,7 +93,9 @@ for length in map(int, sys.argv[3:]):
     comm.Barrier()
     if name in ("latency", "bandwidth"):
         seconds = {"latency": latency, "bandwidth": bandwidth}[name](out, into)
-    else:
+    elif operation:
         seconds = collectively(name, out, into, operation)
+    else:
+        seconds = between_barriers(name, out, into)
     if rank == 0:
         print(length, seconds)

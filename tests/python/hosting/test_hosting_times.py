@@ -126,3 +126,20 @@ def test_a_time_that_nobody_can_sleep_for_is_refused_as_elsewhere(tmp_path):
         "Invalid value NaN (not a number)",
     ]
     assert len(done.stdout.splitlines()) == 3
+
+
+def test_ranks_whose_computation_counts_have_a_process_each_unless_they_are_many(tmp_path, capfd, monkeypatch):
+    from weft.hosting import run as running
+
+    def processes(**options):
+        weft.run(program, on="frontera", ranks=2, **options)
+        return len(set(capfd.readouterr().out.split()))
+
+    program = tmp_path / "program.py"
+    program.write_text("import os\nfrom mpi4py import MPI\nprint(os.getpid())\n")
+    assert processes() == processes(compute="declared") == processes(compute=0.0) == 1
+    assert processes(compute=1.0) == 2
+    assert processes(compute=1.0, isolate=False) == 1
+    monkeypatch.setattr(running, "MAX_MEASURED_APART", 1)
+    assert processes(compute=1.0) == 1
+    assert processes(isolate=True) == 2

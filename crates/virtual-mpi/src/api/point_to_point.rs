@@ -10,6 +10,7 @@ use crate::communicator::Communicator;
 use crate::datatype::Datatype;
 use crate::fault::{Answer, Fault, class, require};
 use crate::link;
+use crate::meter;
 use crate::rank::Rank;
 use crate::request::{Completed, Completion, Receive, Request, State};
 
@@ -61,7 +62,10 @@ impl Memory {
     pub fn store(&self, rank: &Rank, data: &[u8]) -> Answer {
         let (datatype, count) = self.check(rank)?;
         // SAFETY: the program hands in memory for so many elements at the address.
-        unsafe { datatype.unpack(data, self.address, count) };
+        unsafe {
+            meter::write_pages(&datatype, self.address, data.len());
+            datatype.unpack(data, self.address, count);
+        }
         Ok(())
     }
 }

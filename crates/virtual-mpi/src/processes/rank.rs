@@ -7,7 +7,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::client::Connection;
 use crate::link::{Link, RemoteComm};
-use crate::rank::{Compute, Host, Rank, Setting, set_current};
+use crate::meter::Compute;
+use crate::rank::{Host, Rank, Setting, set_current};
 
 /// Lets the hub go on while the rank waits.
 struct Process(Rc<Connection>);
