@@ -19,11 +19,13 @@ class Times:
     conset, apr
         Simulated: weft's schedule, the paper's compiler's.
     messages
-        Simulated message passing; a program in stages sends a stage's when those of the one before have come.
+        Simulated message passing; a program in stages sends a stage's when those of the one before have come. Where
+        messages go in random order, the median over several orders.
     bound
         The best lower bound of the transfers and phases.
-    messages_at_once
-        The messages of a program in stages without their order; None for other programs.
+    first_messages
+        Message passing as it was predicted before the measured times were known: messages of a program in stages
+        without their order, one random order. None where that was the same.
     """
 
     phases: int
@@ -34,7 +36,7 @@ class Times:
     apr: float
     messages: float
     bound: float
-    messages_at_once: float | None = None
+    first_messages: float | None = None
 
 
 @dataclass(frozen=True)
