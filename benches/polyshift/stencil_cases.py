@@ -199,7 +199,7 @@ def run(chosen: argparse.Namespace, report: Report) -> None:
         library = library_of(cases, Path(folder))
         for number, case in enumerate(cases):
             calls = sides_of(number, case, library)
-            seconds = harness.interleaved(_loops(calls, chosen.seconds), chosen.rounds, case.name)
+            seconds = harness.interleaved(loops(calls, chosen.seconds), chosen.rounds, case.name)
             report.samples(seconds, shape="x".join(map(str, case.shape)), unit=case.name)
             points[_family(case, case.shape[-1])] = [one / case.sites for one in seconds["weft"]]
             per_point = harness.spread([one / case.sites * 1e9 for one in seconds["weft"]])
@@ -216,7 +216,7 @@ def _family(case: Case, last: int) -> tuple[object, ...]:
     return (case.kind, case.radius, case.dtype, case.varying, case.threads, *case.shape[:-1], last)
 
 
-def _loops(calls: dict[str, Call], seconds: float) -> dict[str, Call]:
+def loops(calls: dict[str, Call], seconds: float) -> dict[str, Call]:
     """Sides that repeat their call for about so many seconds, and return the time of one."""
     return {
         name: functools.partial(harness.timed, call, max(1, round(seconds / harness.timed(call))))

@@ -8,7 +8,6 @@ use super::scalar::Scalar;
 #[derive(Debug)]
 pub struct Scratch<T> {
     values: Vec<T>,
-    row: Vec<T>,
     pointers: Vec<*const T>,
     copied: Vec<*const T>,
 }
@@ -43,7 +42,7 @@ unsafe impl<T: Send> Send for Scratch<T> {}
 impl<T: Scalar> Scratch<T> {
     /// Empty; grows when it is used.
     pub fn new() -> Scratch<T> {
-        Scratch { values: Vec::new(), row: Vec::new(), pointers: Vec::new(), copied: Vec::new() }
+        Scratch { values: Vec::new(), pointers: Vec::new(), copied: Vec::new() }
     }
 
     /// `count` vectors of `lanes` elements, each a pointer to memory that may be written; unspecified content.
@@ -67,16 +66,6 @@ impl<T: Scalar> Scratch<T> {
         }
         self.copied.clear();
         Copies { copied: &mut self.copied, memory: self.values.as_mut_ptr(), length, most }
-    }
-
-    /// A row of `length` elements that begins with a cache line; unspecified content.
-    #[inline(always)]
-    pub(super) fn row(&mut self, length: usize) -> *mut T {
-        let needed = length + alignment::<T>();
-        if self.row.len() < needed {
-            self.row.resize(needed, T::ZERO);
-        }
-        aligned(self.row.as_mut_ptr())
     }
 }
 

@@ -104,6 +104,9 @@ pub struct Row<'a, T> {
     pub store: Store,
     /// So many rows like this follow one another, each beginning where the last ends, in all of these arrays.
     pub repeat: usize,
+    /// Column 0 of each neighbour's row of the first and of the last of these rows, where they are others than those that
+    /// follow from `rows`.
+    pub edges: [Option<&'a [*const T]>; 2],
 }
 
 impl<T: Scalar> Row<'_, T> {

@@ -1,12 +1,12 @@
 //! Sweeps over rows: finds each row's neighbours, calls the kernel.
 
-use weft_simd::Level;
+use weft_simd::{CACHE_LINE, Level};
 
 use crate::Stop;
 
 use super::arrays::{Ends, Job, OUTER, View};
 use super::description::{Array, Boundary};
-use super::direct::Terms;
+use super::direct::{Terms, star};
 use super::element::Element;
 use super::kernel::{Factor, Kernel, Term};
 use super::lanes::Store;
@@ -26,6 +26,8 @@ struct Rows<T> {
     ends: (End<T>, End<T>),
     /// Whether rows that follow one another are one call of the kernel.
     runs: bool,
+    /// Whether those at the ends of their axis are part of it.
+    joins_ends: bool,
     /// Whether coefficients differ from row to row.
     factors_vary: bool,
     /// Bytes of a vector.
@@ -46,6 +48,27 @@ enum RowStore {
     ByAddress,
     /// By non-temporal stores of cache lines, wherever rows begin and end.
     Lines,
+}
+
+impl<T: Element> Rows<T> {
+    /// Whether the rows of a range along an axis are one call: at most its first and its last have neighbours of their own,
+    /// which are more where a tile of several steps goes on beyond the end of a circular axis.
+    #[inline(always)]
+    fn joins(&self, axis: usize, (from, to): (isize, isize)) -> bool {
+        let (inner_from, inner_to) = self.inner[axis - 1];
+        self.joins_ends && from + 1 >= inner_from && to - 1 <= inner_to
+    }
+
+    /// How a row of results is written whose first column is at an address.
+    #[inline(always)]
+    fn store_at(&self, address: usize) -> Store {
+        match self.store {
+            RowStore::Cached => Store::Cached,
+            RowStore::Lines => Store::StreamLines,
+            RowStore::ByAddress if address.is_multiple_of(self.lanes_bytes) => Store::StreamVector,
+            RowStore::ByAddress => Store::Stream16,
+        }
+    }
 }
 
 /// A plane of axis 0 of a bundle, and the rows of it to compute.
@@ -222,6 +245,7 @@ impl<T: Element> Plan<T> {
     /// # Safety
     /// The job's views are valid for what its ranges and the stencil's reach make it read and write.
     pub(super) unsafe fn sweep(&self, job: &Job<T>, work: &mut Work<T>, stop: Stop<'_>) {
+        let job = &Job { from_memory: job.from_memory && self.kernel.prefetches(), ..*job };
         let lanes_bytes = match self.instructions {
             Level::Avx512 => 64,
             Level::Avx2 => 32,
@@ -247,7 +271,7 @@ impl<T: Element> Plan<T> {
         let strides = |view: &View<T>| view.strides[self.axes.max(2) - 2];
         let is_whole = job.columns == (0, self.row) || matches!(self.kernel, Kernel::Columns { .. });
         let runs = is_whole
-            && self.kernel.follows_rows(self.axes, pitch, job.from_memory)
+            && self.kernel.follows_rows(self.axes, pitch)
             && self.axes > 1
             && !ends_vary
             && job.count == 1
@@ -267,6 +291,7 @@ impl<T: Element> Plan<T> {
             ends_vary,
             ends: (low, high),
             runs,
+            joins_ends: runs && self.joins_ends(&work.terms, (low, high), store),
             factors_vary: self.kernel.factors_vary(),
             lanes_bytes,
             store,
@@ -331,12 +356,22 @@ impl<T: Element> Plan<T> {
         let all_planes = work.planes[own..own + job.count * groups].iter().all(|row| !row.is_null());
         let [inner_second, inner_third] = rows.inner;
         let (mut low, mut high) = rows.ends;
+        if all_planes && self.axes == 3 && rows.joins(1, plane.seconds) {
+            work.lines.fill(plane.seconds.0 * job.input.strides[1]);
+            // SAFETY: the job's views are valid for the plane (this function's condition).
+            return unsafe { self.joined_rows(job, rows, &plane, plane.seconds.0, work) };
+        }
         let (mut next_second, end_second) = plane.seconds;
         while next_second < end_second {
             let second = next_second;
             next_second += 1;
             let second_is_inner = second >= inner_second.0 && second < inner_second.1;
             let has_lines = all_planes && self.find_lines(job, second, second_is_inner, &mut work.lines);
+            if has_lines && self.axes > 3 && rows.joins(2, job.ranges[2]) {
+                // SAFETY: the job's views are valid for the plane (this function's condition).
+                unsafe { self.joined_rows(job, rows, &plane, second, work) };
+                continue;
+            }
             let mut next = job.ranges[2].0;
             while next < job.ranges[2].1 {
                 let third = next;
@@ -365,12 +400,7 @@ impl<T: Element> Plan<T> {
                     }
                     let distance = job.output.plane(first) + job.output.within(second, third);
                     let out = job.output.base.wrapping_offset(distance + side as isize * job.output.between);
-                    let store = match (rows.store, out.wrapping_add(job.columns.0) as usize) {
-                        (RowStore::Cached, _) => Store::Cached,
-                        (RowStore::Lines, _) => Store::StreamLines,
-                        (RowStore::ByAddress, address) if address % rows.lanes_bytes == 0 => Store::StreamVector,
-                        (RowStore::ByAddress, _) => Store::Stream16,
-                    };
+                    let store = rows.store_at(out.wrapping_add(job.columns.0) as usize);
                     // Rows after one another in both arrays are one call: its start costs as much as many a row.
                     let mut repeat = plane.repeat as usize;
                     if is_inner && second_is_inner && rows.runs && self.axes == 3 {
@@ -384,10 +414,58 @@ impl<T: Element> Plan<T> {
                         self.find_ahead(job, &index, &plane, side, work);
                     }
                     // SAFETY: rows are those of the neighbours, each whole or going on where the span says so.
-                    unsafe { self.run_row(work, span, out, store, repeat) };
+                    unsafe { self.run_row(work, span, out, store, repeat, [false; 2]) };
                 }
             }
         }
+    }
+
+    /// Whether rows at the ends of the axis along which rows follow one another are part of a call with the others.
+    fn joins_ends(&self, terms: &Terms<T>, ends: (End<T>, End<T>), store: RowStore) -> bool {
+        let (low, high) = self.reach[self.axes.max(2) - 2];
+        let is_cached = matches!(store, RowStore::Cached);
+        // No vector is longer than a cache line.
+        let lanes = CACHE_LINE / size_of::<T>();
+        self.axes > 2 && low.max(high) < 2 && star::takes(terms, ends, self.row, is_cached, lanes)
+    }
+
+    /// Computes the rows of a plane, or of an index of axis 1 of it in four axes, by one call. Where one of them is in its
+    /// plane, `work.lines` says for each group.
+    ///
+    /// # Safety
+    /// As for [`Plan::sweep`].
+    unsafe fn joined_rows(&self, job: &Job<T>, rows: &Rows<T>, plane: &Plane, second: isize, work: &mut Work<T>) {
+        let axis = self.axes - 2;
+        let (from, to) = if axis == 1 { plane.seconds } else { job.ranges[2] };
+        let stride = job.input.strides[axis];
+        let mut index = [plane.from + plane.number, second, job.ranges[2].0];
+        let own = plane.number as usize * self.groups.len();
+        let planes = &work.planes[own..own + self.groups.len()];
+        for ((row, plane), line) in work.rows.iter_mut().zip(planes).zip(&work.lines) {
+            *row = plane.wrapping_offset(line + index[2] * job.input.strides[2]);
+        }
+        let out = job.output.plane(index[0]) + job.output.within(second, index[2]);
+        let out = job.output.base.wrapping_offset(out);
+        if job.from_memory {
+            self.find_ahead(job, &index, plane, 0, work);
+        }
+        let (inner_from, inner_to) = rows.inner[axis - 1];
+        let has_edges = [from < inner_from || from >= inner_to, to - 1 > from && to > inner_to];
+        for (number, at) in [from, to - 1].into_iter().enumerate().filter(|&(number, _)| has_edges[number]) {
+            index[axis] = at;
+            for ((edge, row), offset) in work.edges[number].iter_mut().zip(&work.rows).zip(&self.groups) {
+                let neighbour = at + offset[axis];
+                *edge = match self.position(&job.input.ends, axis, neighbour) {
+                    Position::At(position) => row.wrapping_offset((at - from + position - neighbour) * stride),
+                    Position::Beyond => self.find_row(&job.input, &index, offset, 0),
+                };
+            }
+        }
+        let span =
+            Span { from: job.columns.0, to: job.columns.1, extent: self.row, low: rows.ends.0, high: rows.ends.1 };
+        let store = rows.store_at(out as usize);
+        // SAFETY: rows are those of the neighbours, each whole, as are those of the edges.
+        unsafe { self.run_row(work, span, out, store, (to - from) as usize, has_edges) };
     }
 
     /// The rows that will be needed a little later, in the order of the sweep.
@@ -452,8 +530,17 @@ impl<T: Element> Plan<T> {
 
     /// Calls the kernel for the rows of `work`.
     #[inline(always)]
-    unsafe fn run_row(&self, work: &mut Work<T>, span: Span<T>, out: *mut T, store: Store, repeat: usize) {
-        let row = Row { rows: &work.rows, ahead: &work.ahead, span, out, store, repeat };
+    unsafe fn run_row(
+        &self,
+        work: &mut Work<T>,
+        span: Span<T>,
+        out: *mut T,
+        store: Store,
+        repeat: usize,
+        has_edges: [bool; 2],
+    ) {
+        let edge = |number: usize| has_edges[number].then_some(&work.edges[number][..]);
+        let row = Row { rows: &work.rows, ahead: &work.ahead, span, out, store, repeat, edges: [edge(0), edge(1)] };
         match &self.kernel {
             // SAFETY: the kernel was chosen for this processor's instructions, and the rows are those of the
             // neighbours, valid as `Row` says (this function's condition), one for each of the columns' order.

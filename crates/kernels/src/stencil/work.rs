@@ -8,6 +8,8 @@ use super::scratch::Scratch;
 /// Buffers of one thread.
 pub struct Work<T> {
     pub(super) rows: Vec<*const T>,
+    /// The same of the first and of the last of the rows of one call, where they have neighbours of their own.
+    pub(super) edges: [Vec<*const T>; 2],
     /// For each plane of a bundle, right-hand side and group its row, or null where that plane is a boundary.
     pub(super) planes: Vec<*const T>,
     /// For each group, elements from its plane's row to its line of axis 2.
@@ -53,7 +55,8 @@ impl<T: Scalar> Work<T> {
             Kernel::Columns { .. } => prepared(&[]),
         };
         let (rows, lines) = (vec![std::ptr::null(); groups], vec![0; groups]);
+        let edges = [rows.clone(), rows.clone()];
         let (planes, ahead, levels) = (Vec::new(), Vec::new(), Vec::new());
-        Work { rows, planes, lines, ahead, terms, scratch: Scratch::new(), levels }
+        Work { rows, edges, planes, lines, ahead, terms, scratch: Scratch::new(), levels }
     }
 }

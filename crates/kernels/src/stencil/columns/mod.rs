@@ -328,16 +328,32 @@ impl<V: Lanes> Opening<V> {
         }
     }
 
-    /// Stores the first vector of the row that begins `start` elements after the first of `row`, and its last.
+    /// Ends a row that wraps, whose full vectors are done but for the first and the last: `last` are the sums of the `rest`
+    /// columns behind them, and the row begins at element `start`.
     #[inline(always)]
-    pub(super) unsafe fn close(&self, row: &Row<'_, V::Scalar>, start: usize, carry: &Carry<V>) {
-        // SAFETY: `out` has the whole row (this function's condition), of which these are the first and the last
-        // vector.
+    unsafe fn close(
+        &self,
+        (start, full, rest): (usize, usize, usize),
+        last: &Sums<V, 1>,
+        carry: &Carry<V>,
+        results: &mut RowResults<V>,
+    ) {
+        let behind = start + full;
+        // SAFETY: results have the row (this function's condition), of which these are the first vector, the last full one
+        // and the `rest` columns behind it.
         unsafe {
-            let out = row.out.add(start);
-            self.centre.add(self.before.after(carry.before)).add(self.after).put(out, row.store);
-            let last = row.span.extent - V::LANES;
-            carry.pending.add(carry.after.before(self.first_after)).put(out.add(last), row.store);
+            let zero = V::splat(V::Scalar::ZERO);
+            let (before, centre, after) = (last.0[0], last.1[0], last.2[0]);
+            let (mut last_before, mut next_after) = (carry.before, self.first_after);
+            if rest > 0 {
+                // The lanes of what is behind, moved to the end of a vector.
+                last_before = before.join(before, rest);
+                next_after = after.join(after, rest).join(self.first_after, V::LANES - rest);
+                let result = centre.add(before.after(carry.before)).add(next_after.before(zero));
+                results.put_last(behind, result, rest);
+            }
+            results.put(behind - V::LANES, carry.pending.add(carry.after.before(next_after)));
+            results.put(start, self.centre.add(self.before.after(last_before)).add(self.after));
         }
     }
 }
@@ -479,29 +495,55 @@ pub(super) unsafe fn end_row<V: Lanes, const SYMMETRIC: bool>(
     high: V::Scalar,
     results: &mut impl Results<V>,
 ) {
+    let (full, rest) = full_and_rest::<V>(row);
+    let at = start + full;
+    // SAFETY: rows and results are valid for the span from `start` on (this function's condition), of which no more than
+    // the `rest` columns behind its full vectors are read.
+    unsafe {
+        let zero = [V::splat(V::Scalar::ZERO)];
+        let mut last = (zero, zero, zero);
+        if rest > 0 {
+            row.prefetch_ahead::<V, 1>(at);
+            let load = |row: *const V::Scalar| [V::load_first(row.add(at), rest)];
+            last = sums_of::<V, 1, SYMMETRIC>(columns, row.rows, load);
+        }
+        end_with(at, (full > row.span.from, rest), last, carry, high, results);
+    }
+}
+
+/// The column behind a row's full vectors, and how many columns are left.
+#[inline(always)]
+pub(super) fn full_and_rest<V: Lanes>(row: &Row<'_, V::Scalar>) -> (usize, usize) {
     let span = &row.span;
     let full = span.from + (span.to - span.from) / V::LANES * V::LANES;
-    let rest = span.to - full;
-    let at = start + full;
-    // SAFETY: rows and results are valid for the span from `start` on (this function's condition); the last full vector
-    // and the `rest` columns behind it are its end, and no more than these are read and written.
+    (full, span.to - full)
+}
+
+/// Ends a row behind whose full vectors, if it has any, `rest` columns are left with the sums `last`, from element `at` on.
+#[inline(always)]
+pub(super) unsafe fn end_with<V: Lanes>(
+    at: usize,
+    (has_full, rest): (bool, usize),
+    last: Sums<V, 1>,
+    carry: &Carry<V>,
+    high: V::Scalar,
+    results: &mut impl Results<V>,
+) {
+    let (before, centre, after) = (last.0[0], last.1[0], last.2[0]);
+    // SAFETY: results have the last full vector and the `rest` columns behind it (this function's condition).
     unsafe {
         let zero = V::splat(V::Scalar::ZERO);
         if rest == 0 {
-            if full > span.from {
+            if has_full {
                 results.put(at - V::LANES, carry.pending.add(carry.after.before(V::splat(high))));
             }
             return results.put_last(at, zero, 0);
         }
-        // The last columns do not fill a vector.
-        row.prefetch_ahead::<V, 1>(at);
-        let load = |row: *const V::Scalar| [V::load_first(row.add(at), rest)];
-        let (before, centre, after) = sums_of::<V, 1, SYMMETRIC>(columns, row.rows, load);
-        if full > span.from {
-            results.put(at - V::LANES, carry.pending.add(carry.after.before(after[0])));
+        if has_full {
+            results.put(at - V::LANES, carry.pending.add(carry.after.before(after)));
         }
-        let after = after[0].with_lane(rest, high);
-        let result = centre[0].add(before[0].after(carry.before)).add(after.before(zero));
+        let after = after.with_lane(rest, high);
+        let result = centre.add(before.after(carry.before)).add(after.before(zero));
         results.put_last(at, result, rest);
     }
 }

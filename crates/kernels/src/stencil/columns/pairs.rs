@@ -8,7 +8,7 @@ use super::super::lanes::{Lanes, Store};
 use super::super::scalar::Scalar;
 use super::super::span::{End, Row};
 use super::results::{Realigned, Results, RowResults};
-use super::{Carry, Columns, Opening, Position, Sums, accumulate, complete, end_row, flat, one_row};
+use super::{Carry, Columns, Opening, Position, Sums, accumulate, complete, end_with, flat, full_and_rest, one_row};
 
 /// Rows of one plane that a row of results needs.
 const THREE: usize = 3;
@@ -38,23 +38,23 @@ pub(super) fn fits<V: Lanes>(columns: &Columns<V::Scalar>, row: &Row<'_, V::Scal
     V::PAIRS && columns.is_threes() && row.repeat > 1 && row.span.to - row.span.from >= V::LANES
 }
 
-/// The sums of the three columns over `U` vectors from element `at`, for each of two rows of results; the first column's
-/// equals the last's where `SYMMETRIC`.
+/// The sums of the three columns over the `U` vectors that `load` takes from each row, for each of two rows of results; the
+/// first column's equals the last's where `SYMMETRIC`.
 #[inline(always)]
 unsafe fn sums<V: Lanes, const U: usize, const SYMMETRIC: bool>(
     coefficients: &[[V::Scalar; 3]],
     fours: &[[*const V::Scalar; FOUR]],
-    at: usize,
+    load: impl Fn(*const V::Scalar) -> [V; U],
     ahead: impl Fn(usize, usize),
 ) -> [Sums<V, U>; 2] {
-    // SAFETY: the rows of all fours have U vectors from `at` (this function's condition).
+    // SAFETY: `load` is called with rows of the fours only; the rest is registers.
     unsafe {
         let zero = [V::splat(V::Scalar::ZERO); U];
         let mut pair = [(zero, zero, zero); 2];
         for (plane, (three, four)) in coefficients.chunks_exact(THREE).zip(fours).enumerate() {
             for (number, &row) in four.iter().enumerate() {
                 ahead(plane, number);
-                let value: [V; U] = std::array::from_fn(|u| V::load(row.add(at + u * V::LANES)));
+                let value = load(row);
                 for (behind, (before, centre, after)) in pair.iter_mut().enumerate() {
                     if number < behind || number - behind >= THREE {
                         continue;
@@ -113,9 +113,25 @@ impl<V: Lanes> Pair<'_, '_, V> {
         // pair).
         unsafe {
             let prefetch = |plane, number| self.prefetch_ahead::<U>(at, plane, number);
-            let [first, second] = sums::<V, U, SYMMETRIC>(self.columns.whole(), self.fours, at, prefetch);
+            let load = |row: *const V::Scalar| std::array::from_fn(|u| V::load(row.add(at + u * V::LANES)));
+            let [first, second] = sums::<V, U, SYMMETRIC>(self.columns.whole(), self.fours, load, prefetch);
             complete(results, at, position, first, one);
             complete(results_below, at + self.row.span.extent, position_below, second, other);
+        }
+    }
+
+    /// The sums of the `rest` columns from element `at` on of both, which are fewer than a vector.
+    #[inline(always)]
+    unsafe fn rest<const SYMMETRIC: bool>(&self, at: usize, rest: usize) -> [Sums<V, 1>; 2] {
+        // SAFETY: rows have so many elements there, as those of a row later (this function's condition).
+        unsafe {
+            if rest == 0 {
+                let zero = [V::splat(V::Scalar::ZERO)];
+                return [(zero, zero, zero); 2];
+            }
+            let prefetch = |plane, number| self.prefetch_ahead::<1>(at, plane, number);
+            let load = |row: *const V::Scalar| [V::load_first(row.add(at), rest)];
+            sums::<V, 1, SYMMETRIC>(self.columns.whole(), self.fours, load, prefetch)
         }
     }
 
@@ -128,44 +144,76 @@ impl<V: Lanes> Pair<'_, '_, V> {
             if row.store == Store::StreamLines {
                 let first = self.start + row.span.from;
                 let results = [Realigned::of(row.out, first), Realigned::of(row.out, first + row.span.extent)];
-                self.compute_into::<U, SYMMETRIC>(results);
+                self.between_ends::<U, SYMMETRIC>(results);
+            } else if self.wraps::<U>() {
+                self.around::<U, SYMMETRIC>();
             } else {
-                self.compute_into::<U, SYMMETRIC>([RowResults::of(row), RowResults::of(row)]);
+                self.between_ends::<U, SYMMETRIC>([RowResults::of(row), RowResults::of(row)]);
             }
         }
     }
 
+    /// Whether rows begin again where they end, and are so long that their first vectors can wait for their last.
     #[inline(always)]
-    unsafe fn compute_into<const U: usize, const SYMMETRIC: bool>(&self, mut results: [impl Results<V>; 2]) {
+    fn wraps<const U: usize>(&self) -> bool {
+        let span = &self.row.span;
+        (span.from, span.to) == (0, span.extent)
+            && (span.low, span.high) == (End::Wrap, End::Wrap)
+            && span.extent >= U * V::LANES
+    }
+
+    /// Rows that [wrap](Self::wraps): the sums beside one are those of its own ends.
+    #[inline(always)]
+    unsafe fn around<const U: usize, const SYMMETRIC: bool>(&self) {
+        let Pair { row, start, .. } = *self;
+        let below = start + row.span.extent;
+        let (full, rest) = full_and_rest::<V>(row);
+        let mut results = [RowResults::of(row), RowResults::of(row)];
+        // SAFETY: both rows of the pair are among the `repeat` rows for which rows and `out` are valid (this function's
+        // condition); each block ends at `full` or before.
+        unsafe {
+            let zero = V::Scalar::ZERO;
+            let mut carries = [Carry::begin(zero), Carry::begin(zero)];
+            let mut openings = [Opening::empty(), Opening::empty()];
+            let mut at = 0;
+            while at + U * V::LANES <= full {
+                let [one, other] = &mut openings;
+                let positions = match at {
+                    0 => [Position::Opening(one), Position::Opening(other)],
+                    _ => [Position::Later, Position::Later],
+                };
+                self.block::<U, SYMMETRIC>(at, positions, &mut carries, &mut results);
+                at += U * V::LANES;
+            }
+            while at < full {
+                self.block::<1, SYMMETRIC>(at, [Position::Later, Position::Later], &mut carries, &mut results);
+                at += V::LANES;
+            }
+            let [last, last_below] = self.rest::<SYMMETRIC>(start + full, rest);
+            let [results, results_below] = &mut results;
+            openings[0].close((start, full, rest), &last, &carries[0], results);
+            openings[1].close((below, full, rest), &last_below, &carries[1], results_below);
+        }
+    }
+
+    /// Rows beside whose ends are other elements than their own, or that are stored from their first vector to their last.
+    #[inline(always)]
+    unsafe fn between_ends<const U: usize, const SYMMETRIC: bool>(&self, mut results: [impl Results<V>; 2]) {
         let Pair { columns, row, start, .. } = *self;
         let span = &row.span;
-        let full = span.from + (span.to - span.from) / V::LANES * V::LANES;
-        // Sums beside a row that wraps are those of its own ends.
-        let wraps = row.store != Store::StreamLines
-            && (span.from, span.to) == (0, span.extent)
-            && (span.low, span.high) == (End::Wrap, End::Wrap)
-            && full == span.extent
-            && full >= U * V::LANES;
+        let below = start + span.extent;
+        let (full, rest) = full_and_rest::<V>(row);
         // SAFETY: both rows of the pair are among the `repeat` rows for which rows and `out` are valid for the span
         // (this function's condition); each block ends at `full` or before.
         unsafe {
-            let zero = V::Scalar::ZERO;
-            let ((mut low, mut high), (mut low_below, mut high_below)) = ((zero, zero), (zero, zero));
-            if !wraps {
-                (low, high) = columns.beside::<V>(row, start);
-                (low_below, high_below) = columns.beside::<V>(row, start + span.extent);
-            }
+            let (low, high) = columns.beside::<V>(row, start);
+            let (low_below, high_below) = columns.beside::<V>(row, below);
             let mut carries = [Carry::begin(low), Carry::begin(low_below)];
-            let mut openings = [Opening::empty(), Opening::empty()];
             let mut at = span.from;
             while at + U * V::LANES <= full {
-                let [one, other] = &mut openings;
-                let positions = match (at == span.from, wraps) {
-                    (false, _) => [Position::Later, Position::Later],
-                    (true, false) => [Position::First, Position::First],
-                    (true, true) => [Position::Opening(one), Position::Opening(other)],
-                };
-                self.block::<U, SYMMETRIC>(at, positions, &mut carries, &mut results);
+                let is_first = at == span.from;
+                let position = || if is_first { Position::First } else { Position::Later };
+                self.block::<U, SYMMETRIC>(at, [position(), position()], &mut carries, &mut results);
                 at += U * V::LANES;
             }
             while at < full {
@@ -174,15 +222,11 @@ impl<V: Lanes> Pair<'_, '_, V> {
                 self.block::<1, SYMMETRIC>(at, [position(), position()], &mut carries, &mut results);
                 at += V::LANES;
             }
-            if wraps {
-                openings[0].close(row, start, &carries[0]);
-                openings[1].close(row, start + span.extent, &carries[1]);
-            } else {
-                let [results, results_below] = &mut results;
-                end_row::<V, SYMMETRIC>(columns, row, start, &carries[0], high, results);
-                let below = start + span.extent;
-                end_row::<V, SYMMETRIC>(columns, row, below, &carries[1], high_below, results_below);
-            }
+            let [last, last_below] = self.rest::<SYMMETRIC>(start + full, rest);
+            let [results, results_below] = &mut results;
+            let what = (full > span.from, rest);
+            end_with(start + full, what, last, &carries[0], high, results);
+            end_with(below + full, what, last_below, &carries[1], high_below, results_below);
         }
     }
 }

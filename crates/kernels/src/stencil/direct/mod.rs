@@ -4,15 +4,15 @@
 //! lanes of its vector are taken from what is there (`seams`). Where that does not do, as with ends that differ within a
 //! site, vectors near the ends of a row are put together first; the arithmetic is the same.
 //!
-//! Coefficients that come from memory are prefetched, and read a few arrays at a time: a processor that reads from
-//! dozens of streams in turn follows none of them.
+//! What comes from memory is prefetched where most coefficients are constants. Where most come from memory too, the
+//! processor's own prefetching keeps up with the streams, and hints to it only take the slots of what is under way.
 //!
 //! Order of summation: terms with one coefficient for the row, then terms with coefficients along the row; in each, those
 //! of an element's own column before the others, from left to right, else in the order of the stencil's points.
 
 mod runs;
 mod seams;
-mod star;
+pub(super) mod star;
 
 pub use self::seams::Seams;
 use super::lanes::{Lanes, MAX_LANES, Store, misplaced};
@@ -262,8 +262,8 @@ unsafe fn direct_row<V: Lanes, const U: usize>(
         // and the rows fit.
         return unsafe { star::rows::<V>(terms, row) };
     }
-    let in_pieces = !row.ahead.is_empty() && in_pieces(terms.varying.len());
-    if !in_pieces && seams.fit(&row.span) {
+    debug_assert!(row.edges == [None, None], "edges are for stars");
+    if seams.fit(&row.span) {
         // SAFETY: the rows are as `Row` says and the processor has the instructions of `V` (this function's conditions),
         // and the masks fit.
         return unsafe { runs::rows::<V, U>(terms, seams, row) };
@@ -291,9 +291,6 @@ unsafe fn direct_row<V: Lanes, const U: usize>(
         while (at as isize) < first_inner && at + V::LANES <= span.to {
             edge::<V>(terms, reach, row, at, V::LANES, scratch);
             at += V::LANES;
-        }
-        if in_pieces {
-            at = in_passes::<V, U>(terms, row, at, end_inner, scratch);
         }
         at = blocks::<V, U>(terms, row, at, end_inner);
         // What is left is less than a block: taken in as few pieces as can be, since the sum of one vector is a chain of
@@ -332,91 +329,6 @@ unsafe fn blocks<V: Lanes, const U: usize>(
         at += U * V::LANES;
     }
     at
-}
-
-/// With more terms with coefficients along the row than this, they are added in passes where coefficients come from
-/// memory.
-const FEW_TERMS: usize = 9;
-
-/// Whether so many are added in passes where they come from memory.
-pub(super) fn in_pieces(varying: usize) -> bool {
-    varying > FEW_TERMS
-}
-
-/// Terms of a pass: with 27 arrays, three at once are read faster than six, and nine an eighth slower than these.
-const TERMS_AT_ONCE: usize = 3;
-
-/// Elements of a row over which terms are added in passes: their sums stay in the first-level cache.
-const STRIP: usize = 512;
-
-/// All full vectors from column `from` whose terms end before `end`: a few terms over a long piece of the row, then the
-/// next few, so that memory is read in long runs from few arrays at a time. Returns the column after the last.
-#[inline(always)]
-unsafe fn in_passes<V: Lanes, const U: usize>(
-    terms: &Terms<V::Scalar>,
-    row: &Row<'_, V::Scalar>,
-    from: usize,
-    end: isize,
-    scratch: &mut Scratch<V::Scalar>,
-) -> usize {
-    let vectors = (end - from as isize).max(0) as usize / V::LANES;
-    let end = from + vectors * V::LANES;
-    let sums = scratch.row(STRIP);
-    let passes = terms.varying.chunks(TERMS_AT_ONCE);
-    let last = passes.len() - 1;
-    for start in (from..end).step_by(STRIP) {
-        let stop = end.min(start + STRIP);
-        for (number, pass) in passes.clone().enumerate() {
-            let mut at = start;
-            // SAFETY: vectors from `from` to `end` can be read and written (this function's condition), and the sums of
-            // STRIP elements, `at` being less than STRIP behind `start`, hold those of a piece.
-            unsafe {
-                while at < stop {
-                    let held = sums.add(at - start);
-                    if at + U * V::LANES <= stop {
-                        part_of_sum::<V, U>(terms, row, pass, (number == 0, number == last), at, held);
-                        at += U * V::LANES;
-                    } else {
-                        part_of_sum::<V, 1>(terms, row, pass, (number == 0, number == last), at, held);
-                        at += V::LANES;
-                    }
-                }
-            }
-        }
-    }
-    end
-}
-
-/// Adds one pass's terms to `U` vectors of sums at `held`; the first pass begins them, the last stores the result.
-#[inline(always)]
-unsafe fn part_of_sum<V: Lanes, const U: usize>(
-    terms: &Terms<V::Scalar>,
-    row: &Row<'_, V::Scalar>,
-    pass: &[VaryingTerm<V::Scalar>],
-    (is_first, is_last): (bool, bool),
-    at: usize,
-    held: *mut V::Scalar,
-) {
-    // SAFETY: the terms can be read and `out` written for U vectors from `at`, and `held` has as many elements (this
-    // function's conditions).
-    unsafe {
-        prefetch_factors::<V, U>(pass, at);
-        let mut sum = [V::splat(V::Scalar::ZERO); U];
-        if is_first {
-            row.prefetch_ahead::<V, U>(at);
-            add_constant(&mut sum, &terms.constant, at);
-        } else {
-            sum = std::array::from_fn(|u| V::load(held.add(u * V::LANES)));
-        }
-        add_varying(&mut sum, pass, at);
-        for (u, sum) in sum.iter().enumerate() {
-            if is_last {
-                sum.put(row.out.add(at + u * V::LANES), row.store);
-            } else {
-                sum.store(held.add(u * V::LANES));
-            }
-        }
-    }
 }
 
 macro_rules! compiled {

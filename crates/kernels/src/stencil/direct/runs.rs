@@ -11,7 +11,7 @@ use super::seams::{Beyond, Seams};
 use super::{ConstantTerm, Terms, VaryingTerm, add_constant, add_varying, prefetch};
 
 /// A run of fewer vectors is not worth a part of a vector at its start so that stores fill lines.
-const MIN_VECTORS: usize = 12;
+pub(super) const MIN_VECTORS: usize = 12;
 
 /// Vectors of a block where those of a long one would meet an end.
 const HALF: usize = 4;

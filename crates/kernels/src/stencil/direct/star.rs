@@ -1,13 +1,15 @@
 //! Rows of stars that reach one column to either side: the vectors beside an element are those of one row, moved by a lane.
 //!
 //! How many terms there are is known when it is compiled, so that coefficients and rows stay in registers, as in a loop
-//! that is written for one stencil: rows of a few vectors cost little more than their vectors. The order of summation is
-//! that of [`runs`](super::runs), and so are the bits.
+//! that is written for one stencil: rows of a few vectors cost little more than their vectors. Rows that follow one another
+//! are one long row, whatever their length: where one ends within a vector, the lanes beside its end get what lies beyond.
+//! The order of summation is that of [`runs`](super::runs), and so are the bits.
 
 use super::super::lanes::{Lanes, Store, misplaced};
 use super::super::scalar::Scalar;
-use super::super::span::{End, Row, Span};
+use super::super::span::{End, Row};
 use super::Terms;
+use super::runs::MIN_VECTORS;
 
 /// Terms of the columns before and after.
 const SIDES: usize = 2;
@@ -21,25 +23,35 @@ const WHOLE: usize = 8;
 /// The most rows that whole rows prefetch.
 const MAX_PREFETCHED: usize = 3;
 
-/// Whether the rows are computed here: a star with constants, whole rows, and stores that need not fill lines.
+/// Whether terms are those of a star with constants that reaches one column to either side.
 #[inline(always)]
-pub(super) fn fits<V: Lanes>(terms: &Terms<V::Scalar>, row: &Row<'_, V::Scalar>) -> bool {
-    let span = &row.span;
-    let is_known = |end: End<V::Scalar>| matches!(end, End::Wrap | End::Value(_));
+fn is_star<T>(terms: &Terms<T>) -> bool {
     let Some([before, after]) = terms.constant.get(terms.own_constant..) else { return false };
     (before.group, before.offset, after.offset) == (after.group, -1, 1)
         && terms.varying.is_empty()
         && (1..=MAX_OWN).contains(&terms.own_constant)
-        && (span.from, span.to) == (0, span.extent)
-        && is_known(span.low)
-        && is_known(span.high)
-        && (row.store == Store::Cached || fills_lines::<V>(row.out, span))
 }
 
-/// Whether rows of results are whole vectors at multiples of one.
+/// Whether whole rows of `extent` elements are computed here, by vectors of `lanes`, which are written through the caches
+/// or by lines, and beyond whose ends is `low` and `high`.
 #[inline(always)]
-fn fills_lines<V: Lanes>(out: *const V::Scalar, span: &Span<V::Scalar>) -> bool {
-    span.extent.is_multiple_of(V::LANES) && misplaced::<V>(out) == 0
+pub(in crate::stencil) fn takes<T: Scalar>(
+    terms: &Terms<T>,
+    (low, high): (End<T>, End<T>),
+    extent: usize,
+    is_cached: bool,
+    lanes: usize,
+) -> bool {
+    let is_known = |end: End<T>| matches!(end, End::Wrap | End::Value(_));
+    is_star(terms) && is_known(low) && is_known(high) && (is_cached || extent >= lanes)
+}
+
+/// Whether the rows are computed here.
+#[inline(always)]
+pub(super) fn fits<V: Lanes>(terms: &Terms<V::Scalar>, row: &Row<'_, V::Scalar>) -> bool {
+    let span = &row.span;
+    (span.from, span.to) == (0, span.extent)
+        && takes(terms, (span.low, span.high), span.extent, row.store == Store::Cached, V::LANES)
 }
 
 /// A star: rows of an element's own column with their coefficients, and the row whose neighbours are taken.
@@ -49,92 +61,152 @@ struct Star<'a, 'b, V: Lanes, const OWN: usize> {
     factors: [V; OWN],
     centre: *const V::Scalar,
     sides: [V; SIDES],
-    /// Elements of a row behind its whole vectors.
-    rest: usize,
 }
 
 impl<V: Lanes, const OWN: usize> Star<'_, '_, V, OWN> {
-    /// Results of the vector at an element, of whose rows `load` takes vectors.
+    /// Results of a vector, of whose rows `load` takes vectors, beside the vectors before and after it.
     #[inline(always)]
-    unsafe fn sum(&self, (previous, current, next): (V, V, V), load: impl Fn(*const V::Scalar) -> V) -> V {
+    unsafe fn sum(&self, (before, after): (V, V), load: impl Fn(*const V::Scalar) -> V) -> V {
         // SAFETY: registers only, but for what `load` reads.
         unsafe {
             let mut sum = V::splat(V::Scalar::ZERO);
             for (&row, &factor) in self.rows.iter().zip(&self.factors) {
                 sum = load(row).multiply_add(factor, sum);
             }
-            sum = current.after(previous).multiply_add(self.sides[0], sum);
-            current.before(next).multiply_add(self.sides[1], sum)
+            sum = before.multiply_add(self.sides[0], sum);
+            after.multiply_add(self.sides[1], sum)
         }
     }
 
     /// A whole vector of results.
     #[inline(always)]
-    unsafe fn whole<const STREAM: bool>(&self, at: usize, around: (V, V, V)) {
-        // SAFETY: rows and `out` have a vector at `at` (this function's condition).
+    unsafe fn whole<const STREAM: bool>(&self, at: usize, beside: (V, V)) {
+        // SAFETY: rows and `out` have a vector at `at` (this function's condition), which fills a line where it is
+        // streamed.
         unsafe {
             if STREAM {
                 self.row.prefetch_ahead::<V, 1>(at);
             }
-            let sum = self.sum(around, |row| V::load(row.add(at)));
+            let sum = self.sum(beside, |row| V::load(row.add(at)));
             let to = self.row.out.add(at);
             if STREAM { sum.stream(to) } else { sum.store(to) }
         }
     }
 
-    /// The elements of the row with neighbours behind its whole vectors, and what lies beyond its end.
+    /// The first `count` lanes of a vector of results, through the caches.
     #[inline(always)]
-    unsafe fn last(&self, at: usize, high: V::Scalar) -> V {
-        // SAFETY: the row has so many elements (this function's condition).
+    unsafe fn part(&self, at: usize, count: usize, beside: (V, V)) {
+        // SAFETY: rows and `out` have so many elements at `at` (this function's condition).
         unsafe {
-            match self.rest {
-                0 => V::splat(high),
-                rest => V::load_first(self.centre.add(at), rest).with_lane(rest, high),
-            }
+            let sum = self.sum(beside, |row| V::load_first(row.add(at), count));
+            sum.store_first(count, self.row.out.add(at));
         }
     }
 
-    /// What lies beyond an end, which is the element at `at` where the row begins again.
+    /// What lies beyond the ends of the row that begins at an element.
     #[inline(always)]
-    unsafe fn beyond(&self, end: End<V::Scalar>, at: usize) -> V::Scalar {
-        match end {
+    unsafe fn beyond(&self, start: usize) -> (V::Scalar, V::Scalar) {
+        let of = |end: End<V::Scalar>, at: usize| match end {
             End::Value(value) => value,
             // SAFETY: an element of the row (this function's condition).
             _ => unsafe { *self.centre.add(at) },
+        };
+        let span = &self.row.span;
+        (of(span.low, start + span.extent - 1), of(span.high, start))
+    }
+
+    /// The elements from `at` on of the row with neighbours, as many of a vector's as there are before `end`.
+    #[inline(always)]
+    unsafe fn load_until(&self, at: usize, end: usize) -> V {
+        // SAFETY: the rows have elements up to `end` (this function's condition).
+        unsafe {
+            if at + V::LANES <= end {
+                V::load(self.centre.add(at))
+            } else if at < end {
+                V::load_first(self.centre.add(at), end - at)
+            } else {
+                V::splat(V::Scalar::ZERO)
+            }
         }
     }
 
-    /// The row that begins at an element.
+    /// A row shorter than a vector.
     #[inline(always)]
-    unsafe fn compute<const STREAM: bool>(&self, start: usize) {
-        let Span { extent, low, high, .. } = self.row.span;
-        // SAFETY: rows and `out` are valid for the row that begins there (this function's condition); whole vectors end
-        // before `behind`, and no more than `rest` elements are read and written from there.
+    unsafe fn short(&self, start: usize) {
+        let extent = self.row.span.extent;
+        // SAFETY: rows and `out` have the row that begins there (this function's condition).
         unsafe {
-            let (low, high) = (self.beyond(low, start + extent - 1), self.beyond(high, start));
-            let (mut at, behind) = (start, start + extent - self.rest);
-            let mut previous = V::splat(low);
-            let mut current;
-            if at < behind {
-                current = V::load(self.centre.add(at));
-                while at + V::LANES < behind {
+            let (low, high) = self.beyond(start);
+            let value = V::load_first(self.centre.add(start), extent);
+            let after = with_lane(value.before(value), extent - 1, high);
+            self.part(start, extent, (value.after(V::splat(low)), after));
+        }
+    }
+
+    /// `count` rows that are no shorter than a vector, of which the first begins at an element.
+    #[inline(always)]
+    unsafe fn run<const STREAM: bool>(&self, start: usize, count: usize) {
+        let extent = self.row.span.extent;
+        let behind = start + count * extent;
+        let begin = misplaced::<V>(self.row.out.wrapping_add(start));
+        // SAFETY: rows and `out` are valid for all rows (this function's condition), whose elements end before `behind`;
+        // behind a part of a vector up to a line, vectors of results begin with lines.
+        unsafe {
+            let (low, mut high) = self.beyond(start);
+            let (mut at, mut row_end) = (start, start + extent);
+            let (mut previous, mut current) = (V::splat(low), V::load(self.centre.add(start)));
+            if begin > 0 && (STREAM || count * extent >= MIN_VECTORS * V::LANES) {
+                let part = V::LANES - begin;
+                self.part(at, part, (current.after(previous), current.before(current)));
+                // Its last lane holds what is before the next vector.
+                previous = current.join(current, part);
+                at += part;
+                current = self.load_until(at, behind);
+            }
+            while at + V::LANES <= behind {
+                while at + V::LANES < row_end && at + 2 * V::LANES <= behind {
                     let next = V::load(self.centre.add(at + V::LANES));
-                    self.whole::<STREAM>(at, (previous, current, next));
+                    self.whole::<STREAM>(at, (current.after(previous), current.before(next)));
                     (previous, current) = (current, next);
                     at += V::LANES;
                 }
-                let next = self.last(behind, high);
-                self.whole::<STREAM>(at, (previous, current, next));
-                (previous, current) = (current, next);
-            } else {
-                current = self.last(behind, high);
+                if at + V::LANES > behind {
+                    break;
+                }
+                let next = self.load_until(at + V::LANES, behind);
+                let (mut before, mut after) = (current.after(previous), current.before(next));
+                previous = current;
+                if row_end <= at + V::LANES {
+                    let lane = row_end - at;
+                    after = with_lane(after, lane - 1, high);
+                    if row_end < behind {
+                        let (next_low, next_high) = self.beyond(row_end);
+                        high = next_high;
+                        if lane < V::LANES {
+                            before = with_lane(before, lane, next_low);
+                        } else {
+                            previous = V::splat(next_low);
+                        }
+                    }
+                    row_end += extent;
+                }
+                self.whole::<STREAM>(at, (before, after));
+                current = next;
+                at += V::LANES;
             }
-            if self.rest > 0 {
-                let load = |row: *const V::Scalar| V::load_first(row.add(behind), self.rest);
-                self.sum((previous, current, current), load).store_first(self.rest, self.row.out.add(behind));
+            if at < behind {
+                let after = with_lane(current.before(current), behind - at - 1, high);
+                self.part(at, behind - at, (current.after(previous), after));
             }
         }
     }
+}
+
+/// The same with another element in one lane.
+#[inline(always)]
+unsafe fn with_lane<V: Lanes>(vector: V, lane: usize, value: V::Scalar) -> V {
+    // SAFETY: registers only.
+    unsafe { vector.replace(V::splat(value), 1 << lane) }
 }
 
 /// Rows of [`WHOLE`] vectors that begin again where they end, whose results are written by non-temporal stores: all of
@@ -152,6 +224,7 @@ impl<'a, V: Lanes, const OWN: usize> Whole<'a, V, OWN> {
         V::JOINS
             && OWN + 1 >= MAX_OWN
             && row.span.extent == WHOLE * V::LANES
+            && misplaced::<V>(row.out) == 0
             && (row.span.low, row.span.high) == (End::Wrap, End::Wrap)
             && (1..=MAX_PREFETCHED).contains(&row.ahead.len())
     }
@@ -218,31 +291,46 @@ impl<'a, V: Lanes, const OWN: usize> Whole<'a, V, OWN> {
 #[inline(always)]
 unsafe fn of<V: Lanes, const OWN: usize>(terms: &Terms<V::Scalar>, row: &Row<'_, V::Scalar>) {
     let sides = &terms.constant[OWN..];
+    let extent = row.span.extent;
+    let [first, last] = row.edges;
+    let inner = (usize::from(first.is_some()), row.repeat - usize::from(last.is_some()));
+    let parts = [(first, 0, inner.0), (None, inner.0, inner.1), (last, inner.1, row.repeat)];
     // SAFETY: rows and `out` are valid for `repeat` rows, which fit (this function's conditions); the rest is registers.
     unsafe {
-        let star = Star::<V, OWN> {
-            row,
-            rows: std::array::from_fn(|number| terms.constant[number].row),
-            factors: std::array::from_fn(|number| V::splat(terms.constant[number].factor)),
-            centre: sides[0].row,
-            sides: [V::splat(sides[0].factor), V::splat(sides[1].factor)],
-            rest: row.span.extent % V::LANES,
-        };
-        let starts = (0..row.repeat * row.span.extent).step_by(row.span.extent);
+        let factors = std::array::from_fn(|number| V::splat(terms.constant[number].factor));
+        let sides_factors = [V::splat(sides[0].factor), V::splat(sides[1].factor)];
         // Loops, not calls with closures: these are not compiled for the instructions of the kernel where they are not
         // part of it.
-        if row.store == Store::Cached {
-            for start in starts {
-                star.compute::<false>(start);
+        for (edge, from, to) in parts {
+            if from == to {
+                continue;
             }
-        } else if Whole::<V, OWN>::fits(row) {
-            let whole = Whole::of(&star);
-            for start in starts {
-                whole.compute(start);
-            }
-        } else {
-            for start in starts {
-                star.compute::<true>(start);
+            let start = from * extent;
+            // The neighbours of an edge are those of its own first element.
+            let neighbour = |group: usize, row: *const V::Scalar| match edge {
+                Some(rows) => rows[group].wrapping_sub(start),
+                None => row,
+            };
+            let star = Star::<V, OWN> {
+                row,
+                rows: std::array::from_fn(|number| neighbour(terms.constant[number].group, terms.constant[number].row)),
+                factors,
+                centre: neighbour(sides[0].group, sides[0].row),
+                sides: sides_factors,
+            };
+            if extent < V::LANES {
+                for number in from..to {
+                    star.short(number * extent);
+                }
+            } else if row.store == Store::Cached {
+                star.run::<false>(start, to - from);
+            } else if Whole::<V, OWN>::fits(row) {
+                let whole = Whole::of(&star);
+                for number in from..to {
+                    whole.compute(number * extent);
+                }
+            } else {
+                star.run::<true>(start, to - from);
             }
         }
     }
@@ -333,8 +421,91 @@ mod tests {
         Ok(())
     }
 
+    /// What lies beyond the ends of an axis: its other end, a number, or a number for every index of the other axes.
+    fn boundary(kind: u8, extents: &[usize], axis: usize) -> Boundary<f64> {
+        let others: usize = extents.iter().enumerate().filter(|&(other, _)| other != axis).map(|(_, n)| n).product();
+        match kind {
+            0 => Boundary::Circular,
+            1 => Boundary::Value(3.0),
+            _ => Boundary::Array((0..others).map(|number| (number % 13) as f64 - 6.0).collect()),
+        }
+    }
+
+    /// The neighbour of a site, looked up by its indices.
+    fn neighbour(
+        extents: &[usize],
+        boundaries: &[Boundary<f64>],
+        values: &[f64],
+        site: usize,
+        offset: &[isize],
+    ) -> f64 {
+        let mut index = vec![0; extents.len()];
+        let mut rest = site;
+        for (axis, &extent) in extents.iter().enumerate().rev() {
+            index[axis] = (rest % extent) as isize;
+            rest /= extent;
+        }
+        for (axis, &extent) in extents.iter().enumerate() {
+            let moved = index[axis] + offset[axis];
+            if (0..extent as isize).contains(&moved) {
+                index[axis] = moved;
+                continue;
+            }
+            let others = |other: &usize| *other != axis;
+            let row = (0..extents.len()).filter(others).fold(0, |row, at| row * extents[at] + index[at] as usize);
+            match &boundaries[axis] {
+                Boundary::Circular => index[axis] = moved.rem_euclid(extent as isize),
+                Boundary::Value(value) => return *value,
+                Boundary::Array(array) => return array[row],
+            }
+        }
+        values[index.iter().zip(extents).fold(0, |at, (&index, &extent)| at * extent + index as usize)]
+    }
+
     proptest! {
-        #![proptest_config(ProptestConfig::with_cases(60))]
+        #![proptest_config(ProptestConfig::with_cases(80))]
+        #[test]
+        fn stars_are_the_sums_over_points_at_every_size_and_alignment(
+            outer in [1usize..6, 1usize..6, 1usize..6], columns in 1usize..70, axes in 2usize..5, has_centre: bool,
+            kinds in [0u8..3, 0u8..3, 0u8..3, 0u8..3], begins in [0usize..8, 0usize..8], streaming: bool,
+        ) {
+            let mut extents = outer[4 - axes..].to_vec();
+            extents.push(columns);
+            let boundaries: Vec<_> = (0..axes).map(|axis| boundary(kinds[axis], &extents, axis)).collect();
+            let along = |n: usize, axis: usize| if axis == n / 2 { n as isize % 2 * 2 - 1 } else { 0 };
+            let mut offsets = vec![vec![0; axes]];
+            offsets.extend((0..2 * axes).map(|n| (0..axes).map(|axis| along(n, axis)).collect()));
+            let offsets = offsets.into_iter().skip(usize::from(!has_centre));
+            let points: Vec<(Vec<isize>, f64)> =
+                offsets.zip(1..).map(|(offset, n)| (offset, f64::from(n * n % 7 - 3))).collect();
+            let sites: usize = extents.iter().product();
+            let values: Vec<f64> = (0..sites).map(|site| (site * 7919 % 1013) as f64).collect();
+            let value = |site: usize, offset: &[isize]| neighbour(&extents, &boundaries, &values, site, offset);
+            let sum = |site: usize| points.iter().map(|(offset, by)| by * value(site, offset)).sum::<f64>();
+            let expected: Vec<f64> = (0..sites).map(sum).collect();
+            let described = points.iter().map(|(offset, by)| {
+                let coefficient = Coefficient::Constant(*by);
+                Point { offset: offset.clone(), coefficient }
+            });
+            let stencil = Stencil::new(axes, described.collect()).unwrap();
+            for level in Level::available() {
+                let options = Options { instructions: Some(level), ..options(streaming) };
+                let plan = Plan::new(&stencil, &extents, boundaries.clone(), options).unwrap();
+                let mut held = [vec![f64::NAN; sites + 64], vec![f64::NAN; sites + 64]];
+                let starts = [0, 1].map(|number| held[number].as_ptr().align_offset(64) + begins[number]);
+                held[0][starts[0]..starts[0] + sites].copy_from_slice(&values);
+                let layout = plan.contiguous();
+                // SAFETY: both have all sites from where they start.
+                unsafe {
+                    let source = Source { base: held[0].as_ptr().add(starts[0]), layout: &layout };
+                    plan.apply(&source, &Target { base: held[1].as_mut_ptr().add(starts[1]), layout: &layout }, 1);
+                }
+                let [before, behind] = [&held[1][..starts[1]], &held[1][starts[1] + sites..]];
+                prop_assert!(before.iter().chain(behind).all(|value| value.is_nan()), "written outside, {:?}", level);
+                prop_assert_eq!(&held[1][starts[1]..starts[1] + sites], &expected[..], "{:?}", level);
+            }
+        }
+
         #[test]
         fn stars_from_memory_and_in_cache_agree_to_the_last_bit(
             outer in [1usize..5, 1usize..5, 1usize..7], columns in 1usize..90, axes in 2usize..5, whole: bool,
