@@ -124,6 +124,13 @@ fn random_networks_of_unequal_links_are_used_fully() {
     (0..12).for_each(|seed| expect_optimal(&random(seed, 6 + seed as usize)));
 }
 
+#[test]
+fn parallel_links_of_unequal_speed_count_as_one() {
+    // Two links beside each other, directly and through a switch: no common divisor of their sums divides both.
+    let links = [(0, 1, 30e9), (0, 1, 20e9), (1, 2, 50e9), (0, 3, 20e9), (3, 2, 30e9), (3, 2, 10e9)];
+    expect_optimal(&network("parallel links", 3, 1, &links));
+}
+
 /// Interrupted at its n-th question, and how many there have been.
 fn after(questions: usize) -> (Interrupt, Rc<Cell<usize>>) {
     let asked = Rc::new(Cell::new(0));
