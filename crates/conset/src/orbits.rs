@@ -44,21 +44,25 @@ impl<'a> Translations<'a> {
         Some(Translations { extents, strides })
     }
 
-    fn step(&self, node: usize, step: i32) -> usize {
-        let axis = step.unsigned_abs() as usize - 1;
-        let (extent, stride) = (self.extents[axis], self.strides[axis]);
-        let coordinate = node / stride % extent;
-        let next = if step > 0 { (coordinate + 1) % extent } else { (coordinate + extent - 1) % extent };
-        node - coordinate * stride + next * stride
-    }
-
-    /// The route from a node, into `route`.
-    pub fn route(&self, source: u32, steps: &[i32], route: &mut Vec<u32>) {
+    /// The route from a node, into `route`. `coordinates` is for those of its vertices: hundreds of millions of steps are not
+    /// divided by extents.
+    fn route(&self, source: u32, steps: &[i32], coordinates: &mut Vec<usize>, route: &mut Vec<u32>) {
+        let mut at = source as usize;
+        coordinates.clear();
+        coordinates.extend(self.extents.iter().zip(&self.strides).map(|(extent, stride)| at / stride % extent));
         route.clear();
         route.push(source);
-        let mut at = source as usize;
         for &step in steps {
-            at = self.step(at, step);
+            let axis = step.unsigned_abs() as usize - 1;
+            let (last, stride, coordinate) = (self.extents[axis] - 1, self.strides[axis], &mut coordinates[axis]);
+            let next = match step > 0 {
+                true if *coordinate == last => 0,
+                true => *coordinate + 1,
+                false if *coordinate == 0 => last,
+                false => *coordinate - 1,
+            };
+            at = at - *coordinate * stride + next * stride;
+            *coordinate = next;
             route.push(at as u32);
         }
     }
@@ -114,7 +118,7 @@ impl Phase {
             assert!(self.orbits.is_empty(), "orbits of what is no torus");
             return Ok(());
         };
-        let mut number = self.connections.len();
+        let (mut number, mut coordinates) = (self.connections.len(), Vec::new());
         for Orbit { steps, words, start, duration, sources, connections } in &self.orbits {
             let (words, start, duration) = (*words, *start, *duration);
             let mut transfer = Transfer {
@@ -128,7 +132,7 @@ impl Phase {
                 pieces: Vec::new(),
             };
             for (&source, &connection) in sources.iter().zip(connections) {
-                translations.route(source, steps, &mut transfer.route);
+                translations.route(source, steps, &mut coordinates, &mut transfer.route);
                 let destination = *transfer.route.last().expect("a route has its source");
                 (transfer.connection, transfer.source, transfer.destination) = (connection, source, destination);
                 visit(number, &transfer)?;
