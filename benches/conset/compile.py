@@ -46,10 +46,12 @@ WORKLOADS: list[tuple[Any, ...]] = [
     ("transpose, 64 nodes", "transpose", "8x8", 12, 1, 0, 5, True, {"over_bound": 1, "seconds": 0.01}),
     ("random 6-regular, 1,024 nodes", "random:6", "32x32", 12, 1, 0, 5, False, {"over_bound": 1, "seconds": 0.1}),
     ("hypercube, 4,096 nodes", "hypercube", "64x64", 12, 1, 0, 3, False, {"over_bound": 1, "seconds": 1}),
+    ("all-to-all, 4,096 nodes, nothing limited", "all-to-all", "16x16x16", "-", 1, 0, 3, False,
+     {"phases": 1, "seconds": 10, "peak_bytes": 2e9}),
 ]  # fmt: skip
 
 
-UNITS = {"clocks": "clocks", "seconds": "s"}
+UNITS = {"clocks": "clocks", "seconds": "s", "verifying_seconds": "s", "peak_bytes": "bytes"}
 
 
 def options(parser: argparse.ArgumentParser) -> None:
@@ -74,7 +76,8 @@ def compare(chosen: argparse.Namespace, workload: tuple[Any, ...], report: Repor
     weft = outcomes[0]
     seconds = [outcome["seconds"] for outcome in outcomes]
     figures = {**weft, "seconds": harness.spread(seconds), "over_bound": weft["phases"] - weft["bound"]}
-    for key in ("phases", "bound", "over_bound", "link_loads", "clocks", "bound_clocks", "seconds"):
+    keys = ["phases", "bound", "over_bound", "link_loads", "clocks", "bound_clocks", "seconds"]
+    for key in keys + [key for key in ("verifying_seconds", "peak_bytes") if "peak_bytes" in targets]:
         target = targets.get(key)
         if key == "clocks" and target is not None and weft["bound_clocks"] > target:
             report.notes[f"{name}: beyond the bound"] = (

@@ -626,8 +626,12 @@ class Schedule:
     def parse(text: str, path: str) -> Schedule:
         """The schedule whose JSON `text` is; only the form is checked, `path` is for messages. Raises UsageError."""
 
-    def to_json(self) -> str:
-        """The schedule as JSON."""
+    def to_json(self, written_out: bool = False) -> str:
+        """The schedule as JSON.
+
+        Transfers of large symmetric sets on tori are kept as orbits of translations; with `written_out` each is there
+        on its own. Raises UsageError where there is no memory for that.
+        """
 
     def verify(self, connections: ConnectionSet | None = None) -> None:
         """Checks every rule and every lower bound, against the connection set too where it is given.

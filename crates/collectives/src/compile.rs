@@ -389,10 +389,13 @@ fn distribute(
     if forms.is_empty() || !interrupt.is_requested() {
         forms.extend(symmetric::binomial(&paths, &edges, ranks).into_iter().map(|moved| (moved, true)));
     }
-    if forms.iter().all(|(_, merged)| *merged) {
-        // Where ranks are in no order along axes, the shortest trees there are, for short data and for who cannot wait.
-        let shallow = shallow::trees(&paths, &edges, ranks, &roots);
-        forms.extend(shallow.into_iter().flat_map(|moved| [(moved.clone(), false), (moved, true)]));
+    // Where ranks are in no order along axes, the shortest trees there are, for short data and for who cannot wait.
+    let missing: Vec<bool> =
+        [false, true].into_iter().filter(|kind| forms.iter().all(|(_, merged)| merged != kind)).collect();
+    if !missing.is_empty()
+        && let Some(shallow) = shallow::trees(&paths, &edges, ranks, &roots)
+    {
+        forms.extend(missing.into_iter().map(|merged| (shallow.clone(), merged)));
     }
     is_near |= effort == 0.0 && !forms.is_empty();
     let distribution = |(moved, merged): (Moved, bool)| Distribution {

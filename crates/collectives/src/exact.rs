@@ -105,7 +105,8 @@ impl Problem<'_> {
 fn scale(logical: &mut Logical, cut: &Cut) -> i64 {
     let common = gcd(cut.exit, cut.inside);
     let (exit, inside) = (cut.exit / common, cut.inside / common);
-    let divisor = logical.edges().iter().map(|edge| edge.2).fold(exit, gcd);
+    // Of every path: an edge of several is as much as they are.
+    let divisor = logical.pieces().iter().map(|(_, _, piece)| piece.amount).fold(exit, gcd);
     logical.scale(inside, divisor);
     exit / divisor
 }

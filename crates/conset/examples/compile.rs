@@ -3,7 +3,7 @@
 //!     cargo run --release -p weft-conset --example compile -- PATTERN EXTENTS CHANNELS WORDS COMPILER EFFORT SEED
 //!
 //! PATTERN is the name of one, or a file `.txt` of lines `source destination words` (WORDS is not looked at then).
-//! EXTENTS are those of a torus of iWarp cells, as 8x8. The time is that of the compilation with its bounds, without the
+//! EXTENTS are those of a torus of iWarp cells, as 8x8; CHANNELS are `-` where nothing limits what is open. The time is that of the compilation with its bounds, without the
 //! verification, which follows; a schedule that is refused ends the program.
 
 use std::time::Instant;
@@ -21,7 +21,7 @@ fn main() {
     let machine = weft_machine::find("iwarp64").expect("the catalogue has the iWarp");
     let mut resources = Resources::of(&machine).expect("the iWarp has connections");
     resources.topology = Topology::Torus { extents: extents.split('x').map(|e| number(e) as usize).collect() };
-    resources.node_channels = Some(number(channels) as u32);
+    resources.node_channels = (channels != "-").then(|| number(channels) as u32);
     let compiler = if compiler == "apr" { Compiler::Apr } else { Compiler::Weft };
     let effort = effort.parse().expect("EFFORT is a number");
     let options = Options { compiler, effort, seed: number(seed), ..Options::default() };
@@ -45,14 +45,22 @@ fn main() {
     let clock = 50e-9;
     println!(
         "{{\"connections\": {}, \"phases\": {}, \"bound\": {}, \"link_loads\": {}, \"clocks\": {:.0}, \"bound_clocks\": {:.0}, \
-         \"seconds\": {seconds:.6}, \"verifying_seconds\": {verifying:.6}}}",
+         \"seconds\": {seconds:.6}, \"verifying_seconds\": {verifying:.6}, \"peak_bytes\": {}}}",
         verified.connections,
         verified.phases,
         bound("phases"),
         schedule.link_load_sum(),
         schedule.predicted_seconds / clock,
         bound("s") / clock,
+        peak_bytes().unwrap_or(0),
     );
+}
+
+/// The most memory that this process has had so far, where the system says so.
+fn peak_bytes() -> Option<u64> {
+    let status = std::fs::read_to_string("/proc/self/status").ok()?;
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
+    Some(line.trim().strip_suffix(" kB")?.parse::<u64>().ok()? << 10)
 }
 
 /// The connections of a file, one a line: source, destination, words.

@@ -14,6 +14,7 @@ pub mod compile;
 pub mod execute;
 pub mod named;
 pub mod network;
+pub mod orbits;
 pub mod pattern;
 pub mod resources;
 pub mod schedule;
@@ -22,6 +23,7 @@ pub mod verify;
 
 pub use compile::{CompileError, Compiler, Options, Progress, compile, compile_from};
 pub use named::{NAMED, named};
+pub use orbits::Orbit;
 pub use pattern::{Connection, ConnectionSet, Order, PatternError};
 pub use resources::Resources;
 pub use schedule::{Certificate, LowerBound, Phase, Piece, Schedule, Transfer};

@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 use weft_comm::ExchangeMethod;
 
+use crate::orbits::Orbit;
 use crate::pattern::Order;
 use crate::resources::Resources;
 
@@ -51,6 +52,9 @@ fn is_false(value: &bool) -> bool {
 #[serde(deny_unknown_fields)]
 pub struct Phase {
     pub connections: Vec<Transfer>,
+    /// More of them, which are translations of each other.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub orbits: Vec<Orbit>,
     /// Most connections on one direction of one link.
     pub largest_link_load: u32,
     /// Switching to the phase and its transfers until the last word has arrived, s.
@@ -190,6 +194,33 @@ impl Schedule {
     /// The schedule as JSON, one connection a line.
     pub fn to_json(&self) -> String {
         serde_json::to_string(self).expect("a schedule is plain data")
+    }
+
+    /// The schedule with every transfer written out, as those want it who look at transfers one by one.
+    ///
+    /// # Panics
+    /// For orbits that there cannot be, which [`crate::verify`] refuses.
+    pub fn written_out(&self) -> Schedule {
+        let phases = self.phases.iter().map(|phase| phase.written_out(&self.resources.topology)).collect();
+        Schedule { phases, ..self.without_phases() }.sealed()
+    }
+
+    fn without_phases(&self) -> Schedule {
+        Schedule {
+            machine: self.machine.clone(),
+            pattern: self.pattern.clone(),
+            compiler: self.compiler.clone(),
+            resources: self.resources.clone(),
+            connections: self.connections,
+            orders: self.orders.clone(),
+            phases: Vec::new(),
+            lower_bounds: self.lower_bounds.clone(),
+            predicted_seconds: self.predicted_seconds,
+            message_seconds: self.message_seconds,
+            by_messages: self.by_messages,
+            message_seed: self.message_seed,
+            digest: self.digest.clone(),
+        }
     }
 
     /// The schedule that `text` is the JSON of; `file` is what messages call it. Nothing is checked but the form:

@@ -27,8 +27,9 @@ fn torus(words: u64) -> ConnectionSet {
 /// Every connection of a set over the machine's own route, those of phase `of` together, all from the start on.
 fn scheduled(set: &ConnectionSet, phases: usize, of: impl Fn(u32) -> usize) -> Schedule {
     let machine = iwarp();
-    let mut phases: Vec<Phase> =
-        (0..phases).map(|_| Phase { connections: Vec::new(), largest_link_load: 1, predicted_seconds: 1.0 }).collect();
+    let mut phases: Vec<Phase> = (0..phases)
+        .map(|_| Phase { connections: Vec::new(), orbits: Vec::new(), largest_link_load: 1, predicted_seconds: 1.0 })
+        .collect();
     for (index, connection) in set.connections.iter().enumerate() {
         let (from, to) = (connection.source as usize, connection.destination as usize);
         let mut route = vec![connection.source];

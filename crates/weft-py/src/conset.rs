@@ -131,6 +131,9 @@ impl PyConnectionSet {
     }
 }
 
+/// About how many bytes a transfer takes that is written out, in memory and as text.
+const WRITTEN_BYTES: u64 = 600;
+
 /// Seconds that exceed a bound by less than this part are the bound: sums are rounded.
 const OPTIMAL: f64 = 1e-9;
 
@@ -147,10 +150,19 @@ impl PySchedule {
         Schedule::from_json(text, path).map(|schedule| PySchedule(Arc::new(schedule.into()))).map_err(usage)
     }
 
-    /// The schedule as JSON.
-    fn to_json(&self, py: Python<'_>) -> PyResult<String> {
+    /// The schedule as JSON; `written_out` with every transfer of its own, where those of large symmetric sets are kept as
+    /// orbits of translations. Raises UsageError where there is no memory for it.
+    #[pyo3(signature = (written_out = false))]
+    fn to_json(&self, py: Python<'_>, written_out: bool) -> PyResult<String> {
         let schedule = self.0.clone();
-        interruptible(py, move |_| schedule.to_json())
+        if !written_out || schedule.phases.iter().all(|phase| phase.orbits.is_empty()) {
+            return interruptible(py, move |_| schedule.to_json());
+        }
+        let transfers: usize = schedule.phases.iter().map(weft_conset::Phase::transfers).sum();
+        let what = format!("{transfers} transfers written out");
+        weft_base::memory::require(transfers as u64 * WRITTEN_BYTES, what, "look at a smaller pattern")
+            .map_err(usage)?;
+        interruptible(py, move |_| schedule.written_out().to_json())
     }
 
     /// Checks every rule and every lower bound with code of its own, against the connection set too where it is given.
@@ -263,7 +275,7 @@ impl PySchedule {
     }
 
     fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<(Bound<'py, PyAny>, (String,))> {
-        let text = slf.get().to_json(slf.py())?;
+        let text = slf.get().to_json(slf.py(), false)?;
         Ok((slf.py().import(SHOWING)?.getattr("restored_schedule")?, (text,)))
     }
 

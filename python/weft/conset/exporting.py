@@ -123,7 +123,7 @@ def transferred(schedule: Schedule) -> ConnectionSet:
     UsageError
         If it leaves out a connection, or if it names one of a node with itself.
     """
-    content = json.loads(schedule.to_json())
+    content = json.loads(schedule.to_json(written_out=True))
     words: dict[int, int] = defaultdict(int)
     ends: dict[int, tuple[int, int]] = {}
     for transfers in _phases(schedule):
@@ -141,7 +141,7 @@ def transferred(schedule: Schedule) -> ConnectionSet:
 
 
 def _phases(schedule: Schedule) -> list[list[dict[str, Any]]]:
-    content = json.loads(schedule.to_json())
+    content = json.loads(schedule.to_json(written_out=True))
     return [sorted(phase["connections"], key=lambda transfer: transfer["start"]) for phase in content["phases"]]
 
 

@@ -45,6 +45,9 @@ def schedule_html(schedule: Schedule) -> str:
 
 def _first_phase(schedule: Schedule) -> str:
     content = json.loads(schedule.to_json())
+    if any("orbits" in phase for phase in content["phases"]):
+        # They are millions of transfers.
+        return ""
     named = {vertex for transfer in (content["phases"] or [{"connections": []}])[0]["connections"]
              for vertex in (transfer["source"], transfer["destination"], *transfer["route"])}  # fmt: skip
     if not named or max(named) >= _DRAWN_VERTICES:
@@ -58,7 +61,8 @@ def plot_schedule(schedule: Schedule, ax: Axes | None = None) -> Axes:
     ax = drawing.axes(ax)
     start, heaviest = 0.0, max((phase["largest_link_load"] for phase in content["phases"]), default=1)
     for number, phase in enumerate(content["phases"]):
-        width, count = phase["predicted_seconds"], len(phase["connections"])
+        width = phase["predicted_seconds"]
+        count = len(phase["connections"]) + sum(len(orbit["sources"]) for orbit in phase.get("orbits", []))
         shade = 0.35 + 0.6 * phase["largest_link_load"] / max(heaviest, 1)
         ax.bar(start, count, width, align="edge", color="C0", alpha=shade, edgecolor="white")
         if len(content["phases"]) <= _SHOWN:

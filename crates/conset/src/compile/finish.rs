@@ -33,8 +33,15 @@ impl Compilation<'_> {
             let connections = transfers.ok_or(CompileError::Interrupted)?;
             let last = connections.iter().map(|transfer| transfer.arrival(resources)).fold(0.0, f64::max);
             let predicted_seconds = resources.switch_seconds() + last;
-            phases.push(Phase { connections, largest_link_load, predicted_seconds });
+            phases.push(Phase { connections, orbits: Vec::new(), largest_link_load, predicted_seconds });
         }
+        self.sealed(phases, split, machine)
+    }
+
+    /// The schedule of phases that have their times; `split` says whether words of a connection are in several.
+    pub fn sealed(&self, phases: Vec<Phase>, split: bool, machine: &str) -> Result<Schedule, CompileError> {
+        let Demand { set, resources, .. } = self.demand;
+        let stop: &dyn Fn() -> bool = &|| self.control.must_end();
         self.report("lower bounds", &None);
         let Options { compiler, effort, seed, .. } = self.options;
         let bounds = lower_bounds_until(&self.demand, !split, stop);

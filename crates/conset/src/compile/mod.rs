@@ -23,6 +23,7 @@ mod shares;
 mod strategy;
 mod symmetric;
 mod timetable;
+mod whole;
 
 pub use control::{Control, Progress};
 pub use placement::assign_nodes;
@@ -184,22 +185,26 @@ pub fn compile_from(
     if set.nodes as usize > network.nodes {
         return Err(CompileError::TooManyNodes { last: set.nodes - 1, nodes: network.nodes });
     }
-    let set = &ConnectionSet { nodes: network.nodes as u32, ..set.clone() };
+    let widened =
+        (set.nodes as usize != network.nodes).then(|| ConnectionSet { nodes: network.nodes as u32, ..set.clone() });
+    let set = widened.as_ref().unwrap_or(set);
     let hops = hops(set, &network, interrupted)?;
     let demand = Demand { set, resources, network: &network, hops: &hops };
     let least = least_phases(&demand);
-    let count = set.connections.len();
-    memory::require(
-        least_bytes(&demand, least),
-        format!("a schedule of {count} connections on {nodes} nodes"),
-        smaller,
-    )?;
-    refuse_infeasible(&demand, options, least, interrupted)?;
+    let what = format!("a schedule of {} connections on {nodes} nodes", set.connections.len());
     let control = Control::new(options.effort, options.seed, interrupted, progress).telling(improved);
+    let compilation = Compilation { demand, least, options, control: &control };
+    if kept.is_none() && whole::applies(set, resources, &network, options) {
+        memory::require(set.connections.len() as u64 * whole::BYTES, what.clone(), smaller)?;
+        if let Some(phase) = compilation.whole()? {
+            return compilation.sealed(vec![phase], false, machine);
+        }
+    }
+    memory::require(least_bytes(&demand, least), what, smaller)?;
+    refuse_infeasible(&demand, options, least, interrupted)?;
     if let Some(reason) = kept.as_ref().and_then(|kept| plan::fault(kept, set, &network)) {
         return Err(CompileError::Kept(reason));
     }
-    let compilation = Compilation { demand, least, options, control: &control };
     let plan = match options.compiler {
         _ if set.connections.is_empty() => Plan::new(),
         Compiler::Apr => compilation.baseline()?,

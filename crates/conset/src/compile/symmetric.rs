@@ -75,12 +75,17 @@ impl<'a> Symmetric<'a> {
         Some(Symmetric { grid, nodes, words, offsets, connection })
     }
 
+    /// The connection of an offset from a node.
+    pub fn connection_of(&self, offset: usize, source: usize) -> u32 {
+        self.connection[offset * self.nodes + source]
+    }
+
     fn length(&self, offset: usize) -> usize {
         self.offsets[offset].iter().map(|steps| steps.unsigned_abs() as usize).sum::<usize>() + 1
     }
 
     /// Whether both ways along the axis are equally long.
-    fn is_antipodal(&self, steps: i32, axis: usize) -> bool {
+    pub fn is_antipodal(&self, steps: i32, axis: usize) -> bool {
         2 * steps.unsigned_abs() as usize == self.grid.extents[axis]
     }
 
@@ -102,7 +107,7 @@ impl<'a> Symmetric<'a> {
     }
 
     fn placed(&self, offset: usize, source: usize, steps: &[i32], first: usize) -> Placed {
-        let connection = self.connection[offset * self.nodes + source];
+        let connection = self.connection_of(offset, source);
         Placed { connection, words: self.words, route: self.route(source, steps, first) }
     }
 

@@ -49,6 +49,8 @@ pub enum ExecutionError {
          compile it again, or check it with the verifier"
     )]
     Edited { written: String, computed: String },
+    #[error("phase {phase} has orbits that its topology has not: {reason}")]
+    Orbits { phase: usize, reason: String },
 }
 
 impl Execution {
@@ -79,10 +81,15 @@ impl Execution {
         }
         let topology = &schedule.resources.topology;
         let links = Links::of(topology);
-        let transfers = schedule.phases.iter().map(|phase| phase.connections.len()).sum();
+        let transfers = schedule.phases.iter().map(Phase::transfers).sum();
         let mut next_word: FxHashMap<u32, u64> = FxHashMap::with_capacity_and_hasher(transfers, Default::default());
         let (mut phases, mut parts) = (Vec::with_capacity(schedule.phases.len()), Vec::with_capacity(transfers));
         for (number, phase) in schedule.phases.iter().enumerate() {
+            if let Some(reason) = phase.orbit_fault(topology) {
+                return Err(ExecutionError::Orbits { phase: number, reason });
+            }
+            let written = (!phase.orbits.is_empty()).then(|| phase.written_out(topology));
+            let phase = written.as_ref().unwrap_or(phase);
             for (stage, pieces) in stages(phase, !schedule.orders.is_empty()).into_iter().enumerate() {
                 let mut transfers = Vec::with_capacity(pieces.len());
                 for &(transfer, piece) in &pieces {

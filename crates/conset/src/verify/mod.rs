@@ -31,6 +31,8 @@ pub enum Fault {
     Resources(String),
     #[error("phase {phase}: connection {connection} does not exist; the schedule has {count} connections")]
     UnknownConnection { phase: usize, connection: u32, count: u64 },
+    #[error("phase {phase}: {reason}")]
+    Orbits { phase: usize, reason: String },
     #[error("connection {connection} is in no phase")]
     Missing { connection: u32 },
     #[error("connection {connection}: {scheduled} words are scheduled, {expected} are to be transferred")]
@@ -99,6 +101,14 @@ pub fn verify_until(
     interrupt: &Interrupt,
 ) -> Result<Verified, Fault> {
     let graph = Graph::of(&schedule.resources, interrupt)?;
+    for (index, phase) in schedule.phases.iter().enumerate() {
+        let reason = phase.orbit_fault(&schedule.resources.topology);
+        let reason = reason.or((!phase.orbits.is_empty() && !schedule.orders.is_empty())
+            .then(|| "has orbits, whose transfers all flow at once, and the set has orders".to_owned()));
+        if let Some(reason) = reason {
+            return Err(Fault::Orbits { phase: index, reason });
+        }
+    }
     let connections = gather(schedule, &graph, interrupt)?;
     let mut walked = Walked::new(&graph, connections.len());
     let mut total = 0.0;
@@ -154,17 +164,21 @@ struct Gathered {
 
 /// Every connection of the schedule, each found in at least one phase and with the same ends everywhere.
 fn gather(schedule: &Schedule, graph: &Graph, interrupt: &Interrupt) -> Result<Vec<Gathered>, Fault> {
-    let entries: usize = schedule.phases.iter().map(|phase| phase.connections.len()).sum();
+    let topology = &schedule.resources.topology;
+    let entries: usize = schedule.phases.iter().map(Phase::transfers).sum();
     if schedule.connections > entries as u64 {
         let mut there = std::collections::HashSet::new();
-        there.extend(schedule.phases.iter().flat_map(|phase| phase.connections.iter().map(|t| t.connection)));
+        for phase in &schedule.phases {
+            there.extend(phase.connections.iter().map(|transfer| transfer.connection));
+            there.extend(phase.orbits.iter().flat_map(|orbit| &orbit.connections));
+        }
         let connection = (0..).find(|connection| !there.contains(connection)).unwrap_or(0);
         return Err(Fault::Missing { connection });
     }
     let none = Gathered { source: 0, destination: 0, words: 0, parts: 0 };
     let mut connections = vec![none; schedule.connections as usize];
     for (phase, content) in schedule.phases.iter().enumerate() {
-        for (number, transfer) in content.connections.iter().enumerate() {
+        content.visit(topology, |number, transfer| {
             if number.is_multiple_of(ASKED_EVERY) {
                 go_on(interrupt)?;
             }
@@ -189,7 +203,8 @@ fn gather(schedule: &Schedule, graph: &Graph, interrupt: &Interrupt) -> Result<V
             let words = gathered.words.checked_add(words).filter(|&words| words <= 1 << 53);
             let Some(words) = words else { return ends("has too many words to be counted".into()) };
             *gathered = Gathered { source, destination, words, parts: gathered.parts + 1 };
-        }
+            Ok::<(), Fault>(())
+        })?;
     }
     match connections.iter().position(|gathered| gathered.parts == 0) {
         Some(connection) => Err(Fault::Missing { connection: connection as u32 }),
@@ -230,7 +245,7 @@ fn same_set(schedule: &Schedule, connections: &[Gathered], set: &ConnectionSet) 
 /// Where the routes checked so far have been.
 struct Walked {
     /// The last phase that each connection was in, counted from 1.
-    phases: Vec<usize>,
+    phases: Vec<u32>,
     /// The last route that each vertex was on, counted from 1.
     routes: Vec<u64>,
     route: u64,
@@ -254,12 +269,13 @@ fn check_phase(
     let mut nodes = vec![0u32; graph.nodes];
     let mut links = vec![0u32; graph.link_count()];
     let (mut starts, mut ends) = (vec![0u32; graph.nodes], vec![0u32; graph.nodes]);
-    for (number, transfer) in phase.connections.iter().enumerate() {
+    let mut arrival = 0.0f64;
+    phase.visit(&resources.topology, |number, transfer| {
         if number.is_multiple_of(ASKED_EVERY) {
             go_on(interrupt)?;
         }
-        let last = std::mem::replace(&mut walked.phases[transfer.connection as usize], index + 1);
-        if last == index + 1 {
+        let phase = index as u32 + 1;
+        if std::mem::replace(&mut walked.phases[transfer.connection as usize], phase) == phase {
             return Err(Fault::Twice { phase: index, connection: transfer.connection });
         }
         check_route(index, transfer, graph, walked)?;
@@ -276,7 +292,10 @@ fn check_phase(
         starts[transfer.source as usize] += 1;
         ends[transfer.destination as usize] += 1;
         check_times(index, transfer, resources)?;
-    }
+        let links = transfer.route.len() - 1;
+        arrival = arrival.max(transfer.start + transfer.duration + links as f64 * resources.hop_seconds);
+        Ok::<(), Fault>(())
+    })?;
     let over = |resource: String, load: u32, limit: u64| Err(Fault::Capacity { phase: index, resource, load, limit });
     for node in 0..graph.nodes {
         match (resources.node_channels, resources.ports) {
@@ -307,12 +326,7 @@ fn check_phase(
         return Err(Fault::Figure { phase: index, what: "largest_link_load".into(), stated, computed });
     }
     check_rates(index, phase, resources, graph, interrupt)?;
-    let arrival = |transfer: &Transfer| {
-        let links = transfer.route.len() - 1;
-        transfer.start + transfer.duration + links as f64 * resources.hop_seconds
-    };
-    let last = phase.connections.iter().map(arrival).fold(0.0, f64::max);
-    let seconds = resources.synchronisation_seconds + resources.phase_seconds + last;
+    let seconds = resources.synchronisation_seconds + resources.phase_seconds + arrival;
     if !close(phase.predicted_seconds, seconds) {
         let (stated, computed) = (phase.predicted_seconds.to_string(), seconds.to_string());
         return Err(Fault::Figure { phase: index, what: "predicted_seconds".into(), stated, computed });

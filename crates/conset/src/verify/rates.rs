@@ -42,7 +42,7 @@ fn uses(phase: &Phase, resources: &Resources, graph: &Graph, interrupt: &Interru
     };
     let mut servers: Vec<Vec<Use>> = Vec::new();
     servers.resize_with(2 * graph.nodes + graph.link_count(), Vec::new);
-    for (number, transfer) in phase.connections.iter().enumerate() {
+    phase.visit(&resources.topology, |number, transfer| {
         if number.is_multiple_of(ASKED_EVERY) {
             go_on(interrupt)?;
         }
@@ -62,7 +62,8 @@ fn uses(phase: &Phase, resources: &Resources, graph: &Graph, interrupt: &Interru
                 }
             }
         }
-    }
+        Ok::<(), Fault>(())
+    })?;
     Ok(servers)
 }
 
