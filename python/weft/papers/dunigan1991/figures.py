@@ -261,7 +261,7 @@ def _cholesky(runs: Runs) -> ReproducedTable:
         "inner loop of LINPACK, by the machine's rating in section 3.2 (iPSC/860 and nCUBE 6400; for others it is not "
         "printed, and ours is an upper bound), so that nothing was fitted to the figure.",
         "What was predicted before the text was known is in the table of the text's figures.",
-        f"The text also gives SLALOM on 64 nodes in double precision ({slalom} Mflop/s): weft has no such program.",
+        f"The text also gives SLALOM on 64 nodes in double precision: {slalom} Mflop/s.",
     )
     title, axes = "Cholesky factorisation on 16 nodes, single precision", ("n", "Mflop/s", False, False)
     return _table_of("12", title, ("machine",), "Mflop/s", cells, notes, "n", PREDICTED, axes)
