@@ -1,8 +1,8 @@
 """How often printed 95% intervals hold what they are for, by simulation with noise whose median is known.
 
 Of medians with a fixed number of launches, and where the protocol itself decides when to stop; of the parameters of
-fits, their predictions, ratios of comparisons, and held-out errors of estimates. Beside each coverage is the median
-width relative to the ideal one, that of an interval by who knows the noise and its dependence.
+fits, LogGP's among them, their predictions, ratios of comparisons, and held-out errors of estimates. Beside each
+coverage is the median width relative to the ideal one, that of an interval by who knows the noise and its dependence.
 """
 
 from __future__ import annotations
@@ -34,6 +34,11 @@ SERIES_FIXED = 5
 
 LENGTHS = tuple(8 << k for k in range(14))
 STARTUP, BYTE_TIME = 1e-6, 1e-10
+SHORT = 8
+"""Length of the messages that tell the parts of a message apart, bytes."""
+
+PARTS = {"send-overhead": 0.3e-6, "receive-overhead": 0.5e-6, "bandwidth": 0.6e-6}
+"""Seconds of one such message by benchmark; what the ends leave of the startup is the latency."""
 
 
 def options(parser: argparse.ArgumentParser) -> None:
@@ -80,18 +85,23 @@ def sequential(noise: Noise, sigma: float, series: int, seed: int) -> tuple[floa
     return float(np.mean(inside)), len(inside) / series, float(np.mean(counts))
 
 
-def launches(correlation: float, count: int, common: float, generator: np.random.Generator) -> pl.DataFrame:
-    """Samples of a straight line; of the noise of 5% this share of the variance is a launch's own at all lengths."""
+def launches(
+    correlation: float, count: int, common: float, generator: np.random.Generator, parts: bool = False
+) -> pl.DataFrame:
+    """Samples of a straight line, and with `parts` of what tells the parts of a message apart; of the noise of 5% this
+    share of the variance is a launch's own at all points."""
     draw = autoregressive(correlation, normal)
     unit = math.sqrt(1.0 - correlation**2)
     shared = draw(generator, (1, count))[0] * unit
+    points = [("echo", length, STARTUP + BYTE_TIME * length) for length in LENGTHS]
+    points += [(name, SHORT, seconds) for name, seconds in PARTS.items()] if parts else []
     rows = []
-    for length in LENGTHS:
+    for benchmark, length, seconds in points:
         own = draw(generator, (1, count))[0] * unit
         noise = 0.05 * (math.sqrt(common) * shared + math.sqrt(1.0 - common) * own)
-        rows += [(length, i, (STARTUP + BYTE_TIME * length) * math.exp(one)) for i, one in enumerate(noise)]
-    table = pl.DataFrame(rows, schema=["bytes", "repetition", "seconds"], orient="row")
-    head = {"source": "measured", "machine": "simulated", "benchmark": "echo", "ranks": 2, "hops": 1}
+        rows += [(benchmark, length, i, seconds * math.exp(one)) for i, one in enumerate(noise)]
+    table = pl.DataFrame(rows, schema=["benchmark", "bytes", "repetition", "seconds"], orient="row")
+    head = {"source": "measured", "machine": "simulated", "ranks": 2, "hops": 1}
     return table.with_columns(**{name: pl.lit(value) for name, value in head.items()})
 
 
@@ -110,6 +120,24 @@ def fits(correlation: float, common: float, count: int, number: int, seed: int) 
             hits["prediction"].append(low <= seconds <= high)
         ratios = model.compare(one, other, labels=["one", "other"])
         hits["ratio"] += ((ratios["ratio_low other"] <= 1.0) & (ratios["ratio_high other"] >= 1.0)).to_list()
+    return {name: float(np.mean(inside)) for name, inside in hits.items()}
+
+
+def parts_of_a_message(correlation: float, common: float, count: int, number: int, seed: int) -> dict[str, float]:
+    """Coverage of LogGP's parameters."""
+    generator = np.random.default_rng(seed)
+    send, receive, gap = PARTS.values()
+    # An echo of one byte has no byte time but of the first: (n - 1) G is the rest.
+    latency = STARTUP + BYTE_TIME - send - receive
+    known_values = {"o_s": send, "o_r": receive, "g": gap, "L": latency}
+    hits: dict[str, list[bool]] = {name: [] for name in known_values}
+    for _ in range(number):
+        known = model.fit(launches(correlation, count, common, generator, parts=True), most_pieces=1).loggp
+        assert known is not None
+        assert known.gap is not None
+        estimates = {"o_s": known.send_overhead, "o_r": known.receive_overhead, "g": known.gap, "L": known.latency}
+        for name, estimate in estimates.items():
+            hits[name].append(estimate.low <= known_values[name] <= estimate.high)
     return {name: float(np.mean(inside)) for name, inside in hits.items()}
 
 
@@ -161,6 +189,8 @@ def run(chosen: argparse.Namespace, report: Report) -> None:
         for common in (0.0, 0.5):
             for name, covered in fits(correlation, common, 20, chosen.fits, chosen.seed).items():
                 judged.add(name, f"AR(1) {correlation}, {common:.0%} common", covered)
+            for name, covered in parts_of_a_message(correlation, common, 20, chosen.fits, chosen.seed).items():
+                judged.add(f"LogGP's {name}", f"AR(1) {correlation}, {common:.0%} common", covered)
     for count in (40, 88):
         judged.add("estimate", f"{count} held out", held_out(count, 4 * chosen.series, chosen.seed))
     judged.conclude()

@@ -76,18 +76,18 @@ def run(chosen: argparse.Namespace, report: Report) -> None:
     )
     fitted = weft.fit(measured.filter(of_fit))
     machine = weft.Machine.parse(fitted.to_machine("here", "benches"), "here.toml")
-    found = errors(measured, machine)
+    compared = errors(measured, machine)
     for note in fitted.notes:
         print(f"note: {note}")
     for name in PREDICTED:
         for window in WINDOWS:
-            part = found.filter((pl.col("benchmark") == name) & (pl.col("window") == window))
+            part = compared.filter((pl.col("benchmark") == name) & (pl.col("window") == window))
             where = f"{name}, window of {window}"
             sizes = np.abs(part["error"].to_numpy())
             report.figure(f"{where}: median error", float(np.median(sizes)), "ratio", WITHIN, "at most")
             report.figure(f"{where}: worst error", float(sizes.max()), "ratio", WITHIN, "at most")
     for kind, lengths in (("of the fit", FITTED_LENGTHS), ("between those of the fit", OTHER_LENGTHS)):
-        sizes = np.abs(found.filter(pl.col("bytes").is_in(list(lengths)))["error"].to_numpy())
+        sizes = np.abs(compared.filter(pl.col("bytes").is_in(list(lengths)))["error"].to_numpy())
         report.figure(f"lengths {kind}: share within 10%", float(np.mean(sizes <= WITHIN)), "share")
         report.figure(f"lengths {kind}: median error", float(np.median(sizes)), "ratio", WITHIN, "at most")
     for name in (*PREDICTED, "echo", SEND_ALONE, RECEIVE_ALONE):

@@ -29,9 +29,9 @@ proptest! {
         for (benchmark, overhead, copy) in
             [("send-overhead", send, copies.0), ("receive-overhead", receive, copies.1)]
         {
-            let (expected, found) =
+            let (expected, measured) =
                 (overhead * 1e-6 + copy * 1e-9 * bytes as f64, seconds(&machine, benchmark, bytes, window));
-            prop_assert!((found - expected).abs() < 2e-12, "{benchmark} of {bytes} bytes: {found} against {expected}");
+            prop_assert!((measured - expected).abs() < 2e-12, "{benchmark} of {bytes} bytes: {measured} against {expected}");
         }
     }
 }

@@ -108,9 +108,9 @@ def _ends(
     free = np.array([True, True] * 3) if len(lengths) > 1 else np.array([True, False, True, False, True, True])
     design = np.array(rows)
     scale = np.maximum(np.abs(design).max(axis=0), np.finfo(float).tiny)
-    found = np.zeros(6)
-    found[free] = optimize.nnls((design / scale)[:, free], np.array(targets))[0]
-    lines = (found / scale).reshape(3, 2)
+    coefficients = np.zeros(6)
+    coefficients[free] = optimize.nnls((design / scale)[:, free], np.array(targets))[0]
+    lines = (coefficients / scale).reshape(3, 2)
     pairs = [(float(startup), float(byte_time)) for startup, byte_time in lines]
     return Ends(pairs[0], pairs[1], pairs[2], 2 * held_up > len(lengths))
 
@@ -141,13 +141,13 @@ def gaps_of(samples: pl.DataFrame, benchmark: str, own_window: int, curve: Curve
     rows = samples.filter((pl.col("benchmark") == benchmark) & pl.col("bytes").is_not_null())
     window = pl.col("window").fill_null(own_window) if "window" in rows.columns else pl.lit(own_window)
     rows = rows.with_columns(window.alias("messages")).filter(pl.col("messages") > 1)
-    found: dict[int, list[tuple[int, float]]] = {}
+    by_length: dict[int, list[tuple[int, float]]] = {}
     by = rows.group_by("bytes", "messages").agg(pl.col("seconds").median()).sort("bytes", "messages")
     for length, messages, seconds in by.iter_rows():
         ends = curve.seconds(length) + curve.seconds(0)
-        found.setdefault(length, []).append((messages, (messages * seconds - ends) / (messages - 1)))
+        by_length.setdefault(length, []).append((messages, (messages * seconds - ends) / (messages - 1)))
     # A long window says more of the gap than a short one: the rest is a smaller part of it.
-    gaps = {length: _weighted(by_window) for length, by_window in found.items()}
+    gaps = {length: _weighted(by_window) for length, by_window in by_length.items()}
     return {length: gap for length, gap in gaps.items() if gap > 0.0}
 
 

@@ -99,10 +99,12 @@ class Scaling:
         CV+ of logarithms (R. F. Barber, E. J. Candès, A. Ramdas, R. J. Tibshirani, Predictive inference with the
         jackknife+, Annals of Statistics 49 (2021) 486): the form is chosen again without each part of the points, and
         how far off that is says how far off this is, whatever the form. A count or a length between those of samples is
-        judged by how well others were told without any sample of theirs. Where one piece ends and the next begins at
-        an unknown length the interval holds both; at other counts, and beyond the samples, it holds every form that is
-        about as good as the chosen one. Beyond the samples it promises nothing more. What all points of a launch have
-        in common, which no residual shows, is added (twice: of the samples, and of the new measurement).
+        judged by how well others were told without any sample of theirs; and since the points of a count are off
+        together, another count is also one more draw of what the mean errors of counts are drawn from. Where one piece
+        ends and the next begins at an unknown length the interval holds both; at other counts, and beyond the samples,
+        it holds every form that is about as good as the chosen one. Beyond the samples it promises nothing more. What
+        all points of a launch have in common, which no residual shows, is added (twice: of the samples, and of the new
+        measurement).
 
         Returns
         -------
@@ -110,7 +112,9 @@ class Scaling:
             Seconds, low and high.
         """
         value = self.seconds(count, length)
-        ends = [self._by_folds(self.folds[kind], count, length) for kind in self._kinds(count, length)]
+        kinds = self._kinds(count, length)
+        ends = [self._by_folds(self.folds[kind], count, length) for kind in kinds]
+        ends += [self._by_counts(value, length)] if "count" in kinds else []
         candidates = [value, *self._neighbours(count, length)]
         low = min(*candidates, *(low for low, _ in ends)) if ends else 0.0
         high = max(*candidates, *(high for _, high in ends)) if ends else math.inf
@@ -170,6 +174,18 @@ class Scaling:
         # The quantile of jackknife+: with few points it is the last of them.
         index = min(math.ceil(self.confidence * (len(sizes) + 1)), len(sizes)) - 1
         return math.exp(-np.sort(sizes - at)[index]), math.exp(np.sort(sizes + at)[index])
+
+    def _by_counts(self, value: float, length: int) -> tuple[float, float]:
+        """The interval of another count, whose points are off together, by the mean errors of counts left out.
+
+        The prediction interval of one more normal value with mean 0 and unknown variance, by Student's t. The size of
+        an error stands for the error, so that the interval is rather too wide.
+        """
+        sizes, of = _sizes(self.folds["count"], bool(self.pieces.is_inside(np.array([float(length)]))[0]))
+        means = np.array([sizes[of == fold].mean() for fold in np.unique(of)])
+        quantile = float(special.stdtrit(len(means), 0.5 + self.confidence / 2.0))
+        factor = math.exp(quantile * math.sqrt(float(np.mean(means**2)) * (1.0 + 1.0 / len(means))))
+        return value / factor, value * factor
 
     def _neighbours(self, count: int, length: int) -> list[float]:
         """Times by what may hold as well: the piece before at an unknown end, and other forms beyond the samples."""
