@@ -11,6 +11,7 @@ EXTRAS = {
     "jinja2": "report",
     "matplotlib": "report",
     "plotext": "report",
+    "resvg_py": "report",
     "meshio": "meshes",
     "pymetis": "meshes",
     "greenlet": "run",
@@ -19,7 +20,7 @@ EXTRAS = {
     "h5py": "hdf5",
     "zarr": "zarr",
 }
-"""The extra (`[project.optional-dependencies]` of pyproject.toml) that installs a package."""
+"""The extra (`[project.optional-dependencies]` of pyproject.toml) that installs a module."""
 
 
 def needs(what: str, package: str) -> str:

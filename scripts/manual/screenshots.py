@@ -51,11 +51,16 @@ class Screenshot:
 
 _REPORT = ("measure echo --on ipsc860 --bytes 8:8K --hops 1:6 -o then.csv", "report then.csv -o report.html")
 _SCHEDULE = ("compile hypercube --on iwarp64 -o schedule.json", "show schedule.json -o schedule.html")
+_COLLECTIVE = (
+    "compile allgather --on hgx-h100 --bytes 1M -o allgather.json",
+    "show allgather.json -o allgather.html",
+)
 
 SCREENSHOTS = {
     "report": Screenshot(_REPORT, "report.html", 1200, 1500),
     "report-phone": Screenshot(_REPORT, "report.html", 500, 1000, dark=True),
     "schedule": Screenshot(_SCHEDULE, "schedule.html", 1200, 1300),
+    "collective": Screenshot(_COLLECTIVE, "allgather.html", 1200, 1300),
     "paper": Screenshot(("reproduce dunigan-1991 --figure 2 -q --html paper",), "paper/dunigan-1991.html", 1200, 1300),
 }
 """Every screenshot by its name."""

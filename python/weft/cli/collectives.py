@@ -193,21 +193,39 @@ def is_one(path: Path) -> bool:
     return collectives.is_one(path)
 
 
-def show(path: Path, shown: str, output: Path | None) -> None:
-    """Print the rounds or trees of a compiled collective.
+def show(path: Path, shown: str, target: Path, number: int, verified: bool) -> None:
+    """Draw a compiled collective, or print its rounds or trees.
 
     Raises
     ------
     UsageError
-        For one that breaks a rule, and where a drawing is asked for.
+        For one that breaks a rule, and for a tree or round that there is not.
     """
+    import json
+
+    from weft import files
     from weft._core import UsageError
-    from weft.conset import collective_drawing, collectives
+    from weft.conset import collective_drawing, collective_page, collective_pictures, collectives, raster
     from weft.inputs import path_shown
 
-    if shown == "svg" or output is not None:
-        raise UsageError(f"{path_shown(path)} has a collective, which is shown as text: leave out --format svg and -o")
-    typer.echo(collective_drawing.text(collectives.read(path)), nl=False)
+    schedule = collectives.read(path, verified)
+    if shown == "text":
+        typer.echo(collective_drawing.text(schedule), nl=False)
+        return
+    try:
+        if shown == "html":
+            files.deliver(collective_page.page(schedule).encode(), target)
+        else:
+            picture = collective_pictures.svg(json.loads(schedule.to_json()), number)
+            files.deliver(raster.png(picture) if shown == "png" else picture.encode(), target)
+    except IndexError:
+        if verified:
+            raise
+        raise UsageError(
+            f"{path_shown(path)}: names a link, a route or a vertex that it has not; weft verify says where"
+        ) from None
+    what = f"{schedule.trees:,} trees" if schedule.trees else f"{schedule.form} in {schedule.rounds:,} rounds"
+    typer.echo(f"{schedule.collective}, {what}, {'verified; ' if verified else ''}drawn in {target}")
 
 
 def verify(path: Path, pattern: str | None) -> None:

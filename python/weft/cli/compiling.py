@@ -37,8 +37,10 @@ weft compile --patterns  # the named patterns
 _SHOW_EXAMPLES = """
 weft show schedule.json  # verify it and draw it into schedule.html
 weft show schedule.json --format text  # a line a phase, and its lower bounds
-weft show allreduce.json  # of a collective: its rounds, or the trees of a root
 weft show schedule.json --format svg --phase 0 -o phase.svg  # one phase on the topology
+weft show allreduce.json -o page.html  # of a collective: its trees or rounds, what limits it, what its links carry
+weft show allreduce.json --format png --phase 2  # tree 2 or round 2 as a picture, in allreduce.png
+weft show allreduce.json --format text  # a line for each round, or the trees of a root
 """
 
 _VERIFY_EXAMPLES = """
@@ -87,6 +89,7 @@ class Shown(enum.StrEnum):
 
     HTML = "html"
     SVG = "svg"
+    PNG = "png"
     TEXT = "text"
 
 
@@ -418,43 +421,57 @@ def show(
     schedule: Annotated[Path, typer.Argument(help="A schedule that weft compile wrote.")],
     output: Annotated[Path | None, typer.Option("--output", "-o", help="Where to draw it (SCHEDULE.html).")] = None,
     force: outputs.Replace = False,
-    shown: Annotated[Shown, typer.Option("--format", help="A page, one phase as a picture, or text.")] = Shown.HTML,
-    phase: Annotated[int, typer.Option(min=0, help="The phase to draw.")] = 0,
+    shown: Annotated[
+        Shown, typer.Option("--format", help="A page; one phase, tree or round as a picture (svg, png); or text.")
+    ] = Shown.HTML,
+    phase: Annotated[
+        int,
+        typer.Option(
+            min=0,
+            help="What svg and png draw: a phase; of a collective a round, or a tree counted over all stages.",
+        ),
+    ] = 0,
     verified: Annotated[
         bool, typer.Option("--verify/--unverified", help="Refuse a schedule that breaks a rule.")
     ] = True,
 ) -> None:
     """Draw a schedule: its phases on the topology, what links carry, when each processor is busy.
 
-    The schedule is verified first: a file that was edited or breaks a rule is refused, with the reason. For a compiled
-    collective, its rounds or trees are printed.
+    The schedule is verified first: a file that was edited or breaks a rule is refused, with the reason. Of a compiled
+    collective the page shows its trees or rounds, the cut that limits it, and what its links carry.
     """
     import json
 
     from weft import files
     from weft._core import UsageError
-    from weft.conset import compiling, drawing, schedule_page
+    from weft.conset import compiling, drawing, raster, schedule_page
+    from weft.pages import document
 
-    if collectives.is_one(schedule):
-        collectives.show(schedule, shown.value, output)
-        return
-    suffix = f".{shown.value}"
-    named = schedule.with_suffix("") if schedule.suffix == ".gz" else schedule
-    target = output or named.with_suffix(suffix)
+    target = output or outputs.beside(schedule, shown.value)
     if shown is not Shown.TEXT:
-        outputs.check(target, (suffix,), force=force)
+        outputs.check(target, (f".{shown.value}",), force=force)
+    elif output is not None:
+        raise UsageError(f"-o {output}: --format text is printed; redirect it, or leave out -o")
+    if shown is Shown.PNG:
+        raster.check("a picture in PNG")
+    if shown is Shown.HTML:
+        document.check_pages("the page of a schedule")
+    if collectives.is_one(schedule):
+        collectives.show(schedule, shown.value, target, phase, verified)
+        return
     compiled = compiling.read(schedule, verified)
     content = json.loads(compiled.to_json(written_out=True))
     if shown is Shown.TEXT:
         typer.echo(drawing.text(content), nl=False)
         return
-    if shown is Shown.SVG:
+    if shown is Shown.HTML:
+        files.deliver(schedule_page.page(content).encode(), target)
+    else:
         if phase >= len(content["phases"]):
             last = len(content["phases"]) - 1
             raise UsageError(
                 f"there is no phase {phase}: {schedule} has {f'phases 0 to {last}' if last >= 0 else 'none'}"
             )
-        files.deliver(drawing.svg(content, phase).encode(), target)
-    else:
-        files.deliver(schedule_page.page(content).encode(), target)
+        picture = drawing.svg(content, phase)
+        files.deliver(raster.png(picture) if shown is Shown.PNG else picture.encode(), target)
     typer.echo(f"{compiled.phases} phases, {'verified; ' if verified else ''}drawn in {target}")

@@ -59,6 +59,15 @@ def check(
         files.check_output(path, suffixes, force=force or bool(resume), instead=instead, space=needed)
 
 
+def beside(path: Path, suffix: str) -> Path:
+    """The name of what is made of a file, unless another is given: that of the file, with another suffix.
+
+    >>> beside(Path("schedules/allreduce.json.gz"), "html")
+    PosixPath('schedules/allreduce.html')
+    """
+    return (path.with_suffix("") if path.suffix == ".gz" else path).with_suffix(f".{suffix}")
+
+
 def check_choice(resume: bool, force: bool) -> None:
     """Refuse what contradicts itself.
 

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import colorsys
+import html
 import math
 from collections import Counter
+from collections.abc import Sequence
 from typing import Any
 
 from weft import units
 from weft._core import UsageError
+from weft.conset import layout
+from weft.conset.layout import Layout, Point
 from weft.inputs import quoted
 
 # More phases than these are drawn one by one with `weft show --format svg --phase N`.
@@ -19,7 +23,6 @@ DRAWN_PROCESSORS = 256
 DRAWN_VERTICES = 1 << 14
 """A drawing has them all, once for each phase that it shows."""
 
-Point = tuple[float, float]
 Content = dict[str, Any]
 
 
@@ -52,20 +55,14 @@ def title(schedule: Content) -> str:
 
 def _count(schedule: Content) -> int:
     """Vertices that connections and routes name, and all nodes of a grid. Raises UsageError for more than are drawn."""
-    topology = schedule["resources"]["topology"]
-    extents = topology.get("extents")
-    nodes: int = math.prod(extents) if extents else topology.get("nodes", 0)
-    if topology["kind"] == "hypercube":
-        nodes = 2 ** topology["dimension"]
-    if topology["kind"] == "fat-tree":
-        nodes = math.prod(topology["children"])
     named = (
         vertex
         for phase in schedule["phases"]
         for transfer in phase["connections"]
         for vertex in (transfer["source"], transfer["destination"], *transfer["route"])
     )
-    count = max(nodes, max(named, default=-1) + 1)
+    topology = schedule["resources"]["topology"]
+    count = max(layout.vertices(topology), max(named, default=-1) + 1)
     if count > DRAWN_VERTICES:
         raise UsageError(
             f"a drawing has at most {DRAWN_VERTICES:,} vertices, and this schedule's are numbered to {count - 1:,}; "
@@ -74,37 +71,13 @@ def _count(schedule: Content) -> int:
     return count
 
 
-def positions(schedule: Content) -> list[Point]:
-    """Where each vertex is drawn: grids as grids (planes of more than two axes side by side), others on circles."""
-    count, topology = _count(schedule), schedule["resources"]["topology"]
-    extents = topology.get("extents")
-    if topology["kind"] == "hypercube":
-        half = topology["dimension"] // 2
-        extents = [2 ** (topology["dimension"] - half), 2**half]
-    if extents and math.prod(extents) == count:
-        columns = extents[-1]
-        rows = extents[-2] if len(extents) > 1 else 1
-        points = []
-        for node in range(count):
-            plane, rest = divmod(node, rows * columns)
-            y, x = divmod(rest, columns)
-            points.append((40.0 * (plane * (columns + 1) + x) + 40, 40.0 * y + 40))
-        return points
-    nodes = topology.get("nodes") or (math.prod(topology["children"]) if "children" in topology else count)
-    radius = max(60.0, 7.0 * nodes / math.pi)
-    points = [_on_circle(radius, radius, node, nodes) for node in range(nodes)]
-    switches = count - nodes
-    return points + [
-        _on_circle(radius, radius * 0.6 * (switches > 1), switch, max(switches, 1)) for switch in range(switches)
-    ]
+def positions(schedule: Content) -> Layout:
+    """Where each vertex is drawn, and what is written beside them. Raises UsageError for more than are drawn."""
+    return layout.layout(schedule["resources"]["topology"], _count(schedule))
 
 
-def _on_circle(centre: float, radius: float, number: int, count: int) -> Point:
-    angle = 2 * math.pi * number / count
-    return centre + 20 + radius * math.cos(angle), centre + 20 + radius * math.sin(angle)
-
-
-STYLE = """text{font:11px sans-serif;fill:#1c1e21;text-anchor:middle}.node{fill:#fff;stroke:#333}
+STYLE = """text{font:11px sans-serif;fill:#1c1e21;text-anchor:middle}
+.left{text-anchor:start}.node{fill:#fff;stroke:#333}
 .link{stroke:#00578a;stroke-width:3;fill:none}.route{stroke-width:.9;fill:none}"""
 """What a picture needs that is in no page of weft's, which has the same classes in its own style."""
 
@@ -128,9 +101,9 @@ def shade(load: int, most: int) -> float:
     return LOADS[min(len(LOADS) - 1, math.ceil(load / most * len(LOADS)) - 1)]
 
 
-def phase(schedule: Content, number: int, points: list[Point], style: str = "", drawn_nodes: str = "") -> str:
+def phase(schedule: Content, number: int, drawn: Layout, style: str = "", drawn_nodes: str = "") -> str:
     """One phase as SVG: links by their load, routes, vertices with their numbers (or what stands for those)."""
-    content = schedule["phases"][number]
+    content, points = schedule["phases"][number], drawn.points
     loads = Counter(
         pair
         for transfer in content["connections"]
@@ -138,9 +111,11 @@ def phase(schedule: Content, number: int, points: list[Point], style: str = "", 
     )
     most = max(loads.values(), default=1)
     width, height = max(x for x, _ in points) + 40, max(y for _, y in points) + 40
+    # Levels are wide: they are scrolled, at a size at which numbers can be read.
+    whole = " whole" if drawn.labels and width > _WIDTH else ""
     said = f"phase {number}: {len(content['connections'])} connections, largest link load {most}"
     parts = [
-        f'<svg xmlns="http://www.w3.org/2000/svg" class="drawing" viewBox="0 0 {width:.0f} {height:.0f}" '
+        f'<svg xmlns="http://www.w3.org/2000/svg" class="drawing{whole}" viewBox="0 0 {width:.0f} {height:.0f}" '
         f'width="{width * _scale(width):.0f}" role="img" aria-label="{said}"><title>{said}</title>'
         + (f"<style>{style}</style>" if style else "")
     ]
@@ -152,14 +127,14 @@ def phase(schedule: Content, number: int, points: list[Point], style: str = "", 
             steps = zip(transfer["route"], transfer["route"][1:], strict=False)
             path = "".join(_stroke(points, a, b, aside) for a, b in steps)
             parts.append(f'<path class="route" stroke="{colour}" d="{path}"/>')
-    return "".join(parts) + (drawn_nodes or nodes(points)) + "</svg>"
+    return "".join(parts) + (drawn_nodes or nodes(drawn)) + "</svg>"
 
 
 TITLED = 1000
 """Of so many links each says what it carries where a pointer rests on it; more are drawn together, shade by shade."""
 
 
-def _links(loads: Counter[tuple[int, int]], most: int, points: list[Point]) -> list[str]:
+def _links(loads: Counter[tuple[int, int]], most: int, points: Sequence[Point]) -> list[str]:
     """The links of a phase, darker the more they carry."""
     if len(loads) <= TITLED:
         return [
@@ -173,13 +148,24 @@ def _links(loads: Counter[tuple[int, int]], most: int, points: list[Point]) -> l
     return [f'<path class="link" opacity="{value}" d="{"".join(parts)}"/>' for value, parts in sorted(shades.items())]
 
 
-def nodes(points: list[Point]) -> str:
-    """The vertices with their numbers."""
-    parts = []
+def scrolled(width: float, height: float, said: str, parts: Sequence[str]) -> str:
+    """A drawing at its own size, in a part of the page that is scrolled where it is wider; `said` describes it."""
+    return (
+        f'<div class="scroll" tabindex="0" role="group" aria-label="{html.escape(said)}">'
+        f'<svg class="drawing whole" viewBox="0 0 {width:.0f} {height:.0f}" width="{width:.0f}" height="{height:.0f}" '
+        f'role="img" aria-label="{html.escape(said)}"><title>{html.escape(said)}</title>{"".join(parts)}</svg></div>'
+    )
+
+
+def nodes(drawn: Layout) -> str:
+    """The vertices with their numbers, and the labels of levels or groups."""
+    parts, points = [], drawn.points
     for vertex, (x, y) in enumerate(points):
         parts.append(f'<circle class="node" cx="{x:.1f}" cy="{y:.1f}" r="9"/>')
         if len(points) <= _NUMBERED:
             parts.append(f'<text x="{x:.1f}" y="{y + 3:.1f}" font-size="9" class="number">{vertex}</text>')
+    look = "" if drawn.centred else ' class="left"'
+    parts += [f'<text x="{x:.1f}" y="{y:.1f}"{look}>{label}</text>' for (x, y), label in drawn.labels]
     return "".join(parts)
 
 
@@ -189,7 +175,7 @@ def _colour(hue: float, saturation: float, lightness: float) -> str:
     return f"#{round(255 * red):02x}{round(255 * green):02x}{round(255 * blue):02x}"
 
 
-def _stroke(points: list[Point], a: int, b: int, aside: float) -> str:
+def _stroke(points: Sequence[Point], a: int, b: int, aside: float) -> str:
     """A link as a path, shifted to its right so that both directions are seen; links around the ends as stubs."""
     (x1, y1), (x2, y2) = points[a], points[b]
     length = math.hypot(x2 - x1, y2 - y1) or 1.0

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import html
 import math
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from weft import units
 from weft.conset import drawing
+from weft.conset.layout import Layout
 from weft.inputs import quoted
 from weft.pages import document as pages
 from weft.pages.document import Cell, Column, Document, Row, Section, Table
@@ -34,7 +34,7 @@ def page(schedule: Content) -> str:
         If what makes pages is not installed, or there are more vertices than are drawn.
     """
     pages.check_pages("the page of a schedule")
-    points = drawing.positions(schedule)
+    drawn_at = drawing.positions(schedule)
     name = f"{quoted(schedule['pattern'])} on {quoted(schedule['machine'])}"
     return pages.render(
         Document(
@@ -42,7 +42,7 @@ def page(schedule: Content) -> str:
             lead=f"A communication schedule by {quoted(schedule['compiler'])}.",
             findings=list(_findings(schedule)),
             key=_key(schedule),
-            sections=[_phases(schedule, points), _loads(schedule), _timetable(schedule), _bounds(schedule)],
+            sections=[_phases(schedule, drawn_at), _loads(schedule), _timetable(schedule), _bounds(schedule)],
             glossary=_WORDS,
             scripts=[_SCRIPT],
         )
@@ -110,7 +110,7 @@ def _switching(schedule: Content) -> float:
     return float(resources["synchronisation_seconds"] + resources["phase_seconds"])
 
 
-def _phases(schedule: Content, points: list[drawing.Point]) -> Section:
+def _phases(schedule: Content, drawn_at: Layout) -> Section:
     section = Section(
         "phases",
         "Phases on the topology",
@@ -125,13 +125,13 @@ def _phases(schedule: Content, points: list[drawing.Point]) -> Section:
     use = '<use href="#nodes"/>'
     pictures = "".join(
         f'<div class="phase scroll" id="phase-{number}" tabindex="0" role="group" aria-label="phase {number}"'
-        f"{' hidden' * (number > 0)}>{drawing.phase(schedule, number, points, drawn_nodes=use)}</div>"
+        f"{' hidden' * (number > 0)}>{drawing.phase(schedule, number, drawn_at, drawn_nodes=use)}</div>"
         for number in drawn
     )
     # The vertices are the same in every phase.
     shared = (
         '<svg class="drawing shared" width="0" height="0" aria-hidden="true"><defs>'
-        f'<g id="nodes" class="drawing">{drawing.nodes(points)}</g></defs></svg>'
+        f'<g id="nodes" class="drawing">{drawing.nodes(drawn_at)}</g></defs></svg>'
     )
     section.html = f"{_chooser(len(drawn))}{_load_key()}{shared}{pictures}"
     more = len(schedule["phases"]) - len(drawn)
@@ -241,17 +241,8 @@ def _loads(schedule: Content) -> Section:
     said = f"Largest link load of each of {len(phases)} phases, at most {most}"
     parts.append(f'<text x="{left}" y="{height + 54:.1f}" class="left">phase</text>')
     parts.append(f'<text x="{left - 40}" y="12" class="left">connections on the busiest link</text>')
-    section.html = _scrolled(width, height + 60, said, parts)
+    section.html = drawing.scrolled(width, height + 60, said, parts)
     return section
-
-
-def _scrolled(width: float, height: float, said: str, parts: Sequence[str]) -> str:
-    """A drawing at its own size, in a part of the page that is scrolled where it is wider."""
-    return (
-        f'<div class="scroll" tabindex="0" role="group" aria-label="{html.escape(said)}">'
-        f'<svg class="drawing whole" viewBox="0 0 {width:.0f} {height:.0f}" width="{width:.0f}" height="{height:.0f}" '
-        f'role="img" aria-label="{html.escape(said)}"><title>{html.escape(said)}</title>{"".join(parts)}</svg></div>'
-    )
 
 
 def _timetable(schedule: Content) -> Section:
@@ -280,7 +271,7 @@ def _timetable(schedule: Content) -> Section:
         for node, line in shown.items()
     ]
     said = f"Timetable of {len(shown)} processors over {units.seconds(total)}"
-    section.html = _timetable_key() + _scrolled(_LEFT + _WIDTH + 60, height + 34, said, parts)
+    section.html = _timetable_key() + drawing.scrolled(_LEFT + _WIDTH + 60, height + 34, said, parts)
     return section
 
 

@@ -46,7 +46,7 @@ def said(output):
 
 @pytest.mark.parametrize(("package", "extra"), extras.EXTRAS.items())
 def test_the_extra_that_is_named_installs_the_package(package, extra):
-    assert package in names(OPTIONAL[extra])
+    assert package.replace("_", "-") in names(OPTIONAL[extra])
     assert package not in names(PROJECT["dependencies"])
 
 
@@ -81,6 +81,14 @@ def test_a_reproduction_with_meshes_is_refused_before_any_work(asked, named, tmp
     done = command(["pymetis"], f"reproduce feldmann-1993{asked}", tmp_path)
     sentence = f"error: dividing the meshes of {named} needs pymetis: pip install 'weft[meshes]'"
     assert (done.returncode, said(done), done.stdout) == (2, sentence, "")
+
+
+@pytest.mark.parametrize(("package", "needs"), [("resvg_py", "a picture in PNG"), ("matplotlib", "a picture in PNG")])
+def test_a_picture_that_cannot_be_drawn_is_refused_before_the_file_is_read(package, needs, tmp_path):
+    done = command([package], "show schedule.json --format png", tmp_path)
+    sentence = f"error: {needs} needs {package}: pip install 'weft[report]'"
+    assert (done.returncode, said(done)) == (2, sentence)
+    assert not any(tmp_path.iterdir())
 
 
 def test_a_report_of_python_says_so_too_and_weft_has_all_its_names(tmp_path):
