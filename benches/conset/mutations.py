@@ -62,7 +62,8 @@ def changed_number(value: float, others: list[float], draw: random.Random) -> fl
     if isinstance(value, bool):
         return not value
     near = [value + 1, value - 1, value * 2] if isinstance(value, int) else [value * 1.001, value * 0.999, value * 2.0]
-    return draw.choice([*near, 0, *(draw.choice(others) for _ in range(3))])
+    choices: list[float] = [*near, 0, *(draw.choice(others) for _ in range(3))]
+    return draw.choice(choices)
 
 
 def change(content: dict[str, Any], draw: random.Random) -> None:
@@ -90,7 +91,13 @@ def change(content: dict[str, Any], draw: random.Random) -> None:
             case _:
                 other.append(container.pop(key))
     elif isinstance(value, list) and value:
-        draw.choice([value.pop, value.reverse, lambda: value.append(copy.deepcopy(value[0]))])()
+        match draw.randrange(3):
+            case 0:
+                value.pop()
+            case 1:
+                value.reverse()
+            case _:
+                value.append(copy.deepcopy(value[0]))
     elif value is None:
         container[key] = 1
 
@@ -329,12 +336,12 @@ def kinds() -> Iterator[tuple[str, dict[str, Any], Any, Judge]]:
         network = _core.Fabric.parse(json.dumps(graph), graph["name"])
         for method in ("throughput", "latency"):
             try:
-                schedule = _core.compile_collective(network, collective, 4 * 211, 4, 0, method)[0]
+                chosen = _core.compile_collective(network, collective, 4 * 211, 4, 0, method)[0]
             except _core.UsageError:
                 # Merged messages around a ring would wait for each other.
                 continue
-            content = json.loads(schedule.to_json())
-            title = "exchange" if content.get("exchange") else "merged trees" if schedule.merged else "trees"
+            content = json.loads(chosen.to_json())
+            title = "exchange" if content.get("exchange") else "merged trees" if chosen.merged else "trees"
             yield f"{title}, {collective} on {graph['name']}", content, None, judge_of_collective(content)
 
 

@@ -88,7 +88,7 @@ def optimum(fabric: dict[str, Any], reverse: bool = False) -> float:
     objective = np.zeros(size)
     objective[0] = -1.0
     upper = np.concatenate(([np.inf], speeds / scale, np.full(len(flows), np.inf)))
-    solved = linprog(
+    solved = linprog(  # type: ignore[call-overload]  # Its stubs know no sparse arrays.
         objective, A_eq=balance, b_eq=np.zeros(balance.shape[0]), A_ub=limit, b_ub=np.zeros(len(flows)),
         bounds=np.column_stack((np.zeros(size), upper)), method="highs",
     )  # fmt: skip
@@ -105,7 +105,7 @@ def reached(stage: dict[str, Any], fabric: dict[str, Any]) -> float:
             for link in path:
                 weights[link] += tree["weight"]
     used = zip(fabric["links"], weights, strict=True)
-    return min(link["bandwidth"] * stage["parts"] / weight for link, weight in used if weight)
+    return float(min(link["bandwidth"] * stage["parts"] / weight for link, weight in used if weight))
 
 
 def fabrics(chosen: argparse.Namespace) -> Iterator[tuple[str, Any]]:
