@@ -23,9 +23,8 @@ pub mod verify;
 
 pub use compile::{CompileError, Compiler, Options, Progress, compile, compile_from};
 pub use named::{NAMED, named};
-pub use orbits::Orbit;
 pub use pattern::{Connection, ConnectionSet, Order, PatternError};
 pub use resources::Resources;
-pub use schedule::{Certificate, LowerBound, Phase, Piece, Schedule, Transfer};
+pub use schedule::{Certificate, LowerBound, Orbit, Phase, Piece, Schedule, Transfer};
 pub use sealed::Sealed;
 pub use verify::{Fault, Verified, verify, verify_until};

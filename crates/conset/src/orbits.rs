@@ -4,28 +4,9 @@
 //! offsets, so a file and a program that know the offsets need a hundredth of the memory. Whoever reads a schedule sees
 //! transfers: each is made when it is looked at.
 
-use serde::{Deserialize, Serialize};
 use weft_machine::Topology;
 
-use crate::schedule::{Phase, Transfer};
-
-/// A transfer from each of some nodes of a torus, all over the same steps and at the same time.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Orbit {
-    /// The steps of every route, in order: `a + 1` is one upwards along axis a, `-(a + 1)` one downwards.
-    pub steps: Vec<i32>,
-    /// Words of each transfer.
-    pub words: u64,
-    /// s.
-    pub start: f64,
-    /// s.
-    pub duration: f64,
-    /// The nodes that the transfers start at.
-    pub sources: Vec<u32>,
-    /// Of each, its connection in the set.
-    pub connections: Vec<u32>,
-}
+use crate::schedule::{Orbit, Phase, Transfer};
 
 /// The translations of a torus.
 pub struct Translations<'a> {

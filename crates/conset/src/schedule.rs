@@ -3,7 +3,6 @@
 use serde::{Deserialize, Serialize};
 use weft_comm::ExchangeMethod;
 
-use crate::orbits::Orbit;
 use crate::pattern::Order;
 use crate::resources::Resources;
 
@@ -45,6 +44,24 @@ pub struct Schedule {
 
 fn is_false(value: &bool) -> bool {
     !value
+}
+
+/// A transfer from each of some nodes of a torus, all over the same steps and at the same time.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Orbit {
+    /// The steps of every route, in order: `a + 1` is one upwards along axis a, `-(a + 1)` one downwards.
+    pub steps: Vec<i32>,
+    /// Words of each transfer.
+    pub words: u64,
+    /// s.
+    pub start: f64,
+    /// s.
+    pub duration: f64,
+    /// The nodes that the transfers start at.
+    pub sources: Vec<u32>,
+    /// Of each, its connection in the set.
+    pub connections: Vec<u32>,
 }
 
 /// The connections that are open at once.

@@ -59,7 +59,7 @@ fn messages(hops: f64, bytes: f64) -> f64 {
     (10e-6 + (hops + 1.0) * 1e-6 + 6.4e-6) + ((hops + 1.0) * 1e-6 + bytes * 0.1e-6 + 10e-6)
 }
 
-/// The last rank reads.
+// The last rank reads.
 program!(ReadsTwice(comm) -> Vec<f64> {
     let mut times = Vec::new();
     if comm.rank() + 1 == comm.size() {

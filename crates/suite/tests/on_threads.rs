@@ -349,7 +349,7 @@ fn impossible_requests_are_explained() {
         (Request { hops: vec![0], ..request("echo") }, "for a rank's messages to itself use echo-self"),
         (
             Request { window: Some(4), ..request("echo") },
-            "echo takes no window; bandwidth, bidirectional, multi-pair and 4 others do",
+            "echo takes no window; bandwidth, bidirectional, multi-pair and 6 others do",
         ),
         (Request { window: Some(0), ..request("bandwidth") }, "bandwidth with a window of 0 sends nothing"),
         (

@@ -59,7 +59,7 @@ def test_what_a_machine_file_does_not_price_is_said(native):
         (["arithmetic"], {"variant": "int64_add"}, "arithmetic has no row 'int64_add'; there are int16_add"),
         (["echo"], {"neighbours": 2}, "echo takes no neighbours; fan-in and fan-out do"),
         (["echo"], {"probe": "1-3"}, "echo takes no probe; contention does"),
-        (["barrier"], {"window": 4}, "barrier takes no window; bandwidth, bidirectional, multi-pair and 4 others do"),
+        (["barrier"], {"window": 4}, "barrier takes no window; bandwidth, bidirectional, multi-pair and 6 others do"),
     ],
 )
 def test_what_no_benchmark_takes_is_refused(native, names, options, message):

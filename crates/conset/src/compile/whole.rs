@@ -9,10 +9,9 @@ use super::symmetric::Symmetric;
 use super::{CompileError, Compiler, Options};
 use crate::bounds::Demand;
 use crate::network::{Grid, Network};
-use crate::orbits::Orbit;
 use crate::pattern::ConnectionSet;
 use crate::resources::Resources;
-use crate::schedule::Phase;
+use crate::schedule::{Orbit, Phase};
 
 /// More connections than this are not written out where they need not be: a gigabyte and some hundred megabytes of file.
 const MAX_WRITTEN: usize = 1 << 21;
