@@ -35,8 +35,7 @@ impl Network {
     /// The idle network of `machine`, its I/O nodes included: number `i` of them is node `machine.nodes() + i`.
     pub fn new(machine: &Machine) -> Network {
         let attached = machine.files.as_ref().map_or(&[][..], |files| &files.attached);
-        let network = Network::with(&machine.topology, machine.switching, machine.node.memory_channels);
-        let network = network.with_attached(attached, machine.node.memory_channels);
+        let network = Network::joining(&machine.topology, machine.switching, machine.node.memory_channels, attached);
         let network = Network { circuits: Circuits::of(machine), ..network };
         if machine.degradation.is_none() {
             return network;
@@ -51,27 +50,21 @@ impl Network {
     /// An idle network; `memory_channels` is how many messages may enter or leave a node's memory at once, `None` for
     /// one on every link.
     pub fn with(topology: &Topology, switching: Switching, memory_channels: Option<u32>) -> Network {
-        Network {
-            topology: topology.clone(),
-            routes: Routes::new(topology),
-            degraded: None,
-            switching,
-            links: Links::new(topology.links()),
-            memory: MemoryChannels::new(topology.nodes(), memory_channels),
-            circuits: None,
-            route: Vec::new(),
-        }
+        Network::joining(topology, switching, memory_channels, &[])
     }
 
-    /// The same, idle, with something attached to each of these nodes by a link of its own in each direction; it has a
-    /// memory as a node has and is numbered after the nodes.
-    fn with_attached(self, attached: &[usize], memory_channels: Option<u32>) -> Network {
-        let ends = self.topology.nodes() + attached.len();
+    /// The same with something attached to each of some nodes by a link of its own in each direction; it has a memory as a
+    /// node has and is numbered after the nodes.
+    fn joining(topology: &Topology, switching: Switching, memory_channels: Option<u32>, attached: &[usize]) -> Network {
         Network {
-            routes: self.routes.with_attached(attached),
-            links: Links::new(self.topology.links() + 2 * attached.len()),
-            memory: MemoryChannels::new(ends, memory_channels),
-            ..self
+            topology: topology.clone(),
+            routes: Routes::new(topology).with_attached(attached),
+            degraded: None,
+            switching,
+            links: Links::new(topology.links() + 2 * attached.len()),
+            memory: MemoryChannels::new(topology.nodes() + attached.len(), memory_channels),
+            circuits: None,
+            route: Vec::new(),
         }
     }
 
