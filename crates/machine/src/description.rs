@@ -255,11 +255,11 @@ pub struct HostLink {
 ///
 /// A compute node's request is divided into its blocks. Each block's message crosses the network to the router of the
 /// compute node that the I/O node is attached to, and from there one more link, at the costs of every link, to the I/O
-/// node's own memory. This holds for the requests of that compute node too. The I/O node takes `server_overhead` for it, one block at a time. A block that is not in
-/// its cache comes from the disk, with those after it up to `read_ahead_bytes`; blocks used least recently make room. The
-/// disk takes `disk_byte_time` a byte, and `disk_startup` where it does not go on with the file and the place where it
-/// was. Writes are taken into the cache as long as it has room, and take `allocation_time` of the disk for each block
-/// that the file did not have.
+/// node's own memory. This holds for the requests of that compute node too. The I/O node takes `server_overhead` for it,
+/// one block at a time. A block that is not in its cache comes from the disk, with those after it up to
+/// `read_ahead_bytes`; blocks used least recently make room. The disk takes `disk_byte_time` a byte, and `disk_startup`
+/// where it does not go on with the file and the place where it was. Writes are taken into the cache as long as it has
+/// room, and take `allocation_time` of the disk for each block that the file did not have.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ConcurrentFiles {
     /// The compute node that each I/O node is attached to.

@@ -2,8 +2,9 @@
 //!
 //! A call's blocks are events: a request enters the network, reaches its I/O node, is seen to, waits for cache and disk,
 //! and goes back over the network. Requests and replies share links with every other message. An I/O node is one link beyond
-//! the compute node it is attached to, also for that node's own requests, and has memory channels of its own. What a file holds changes when a write is called and is read
-//! when a read is complete. A write of a part of a block does not read the block first.
+//! the compute node it is attached to, also for that node's own requests, and has memory channels of its own. What a file
+//! holds changes when a write is called and is read when a read is complete. A write of a part of a block does not read the
+//! block first.
 
 mod io_nodes;
 mod store;
