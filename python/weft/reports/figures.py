@@ -232,7 +232,11 @@ def _panels(
         layout[f"xaxis{suffix}"] |= {**x, "title": {"text": title if panel >= len(names) - columns else ""}}
         layout[f"yaxis{suffix}"] |= log_axis("", "s", low, high)
         layout[f"yaxis{suffix}"]["showticklabels"] = panel % columns == 0
-    return {"data": [thinned(trace) for trace in traces], "layout": layout, "height": height * max(1, lines) + 2.5}
+    return {
+        "data": [rounded(thinned(trace)) for trace in traces],
+        "layout": layout,
+        "height": height * max(1, lines) + 2.5,
+    }
 
 
 def _add_panel(layout: dict[str, Any], name: str, panel: int, columns: int, lines: int) -> None:
@@ -359,7 +363,7 @@ def _fitted_points(subject: Subject) -> list[Trace]:
 def figure_of(traces: list[Trace], x: dict[str, Any], y: dict[str, Any]) -> Figure:
     """A figure of its curves and axes."""
     layout = {"xaxis": x, "yaxis": y, "margin": _MARGIN, "hovermode": "closest"}
-    return {"data": [thinned(trace) for trace in traces], "layout": layout, "height": _HEIGHT, "labels": True}
+    return {"data": [rounded(thinned(trace)) for trace in traces], "layout": layout, "height": _HEIGHT, "labels": True}
 
 
 MAX_POINTS = 500
@@ -386,6 +390,28 @@ def thinned(trace: Trace) -> Trace:
         sides = {side: [trace["error_y"][side][k] for k in chosen] for side in ("array", "arrayminus")}
         thin["error_y"] = {**trace["error_y"], **sides}
     return thin
+
+
+DIGITS = 7
+"""Significant digits of what is drawn: clocks tell no more, and digits are a third of a report's data."""
+
+
+def rounded(value: Any) -> Any:
+    """A trace, or a part of one, with numbers of at most `DIGITS` significant digits.
+
+    Examples
+    --------
+    >>> rounded({"x": [8, 16], "y": [2.5300050765508786e-07, None]})
+    {'x': [8, 16], 'y': [2.530005e-07, None]}
+    """
+    match value:
+        case float():
+            return float(f"{value:.{DIGITS}g}")
+        case list():
+            return [rounded(one) for one in value]
+        case dict():
+            return {key: rounded(one) for key, one in value.items()}
+    return value
 
 
 def _lengths(content: Content, title: str = "length of a message", ticks: int = 7) -> dict[str, Any]:

@@ -284,3 +284,10 @@ def test_long_curves_are_thinned_and_keep_their_extremes():
     assert (max(thin["y"]), min(thin["y"])) == (9.0, 0.5)
     assert [values[x] for x in thin["x"]] == thin["y"]
     assert thin["x"][-1] == 99_999
+
+
+def test_numbers_are_as_exact_as_they_are_drawn():
+    trace = {"name": "a", "x": [8, 1 << 40], "y": [1 / 3, None], "error_y": {"array": [2 / 3], "visible": True}}
+    assert figures.rounded(trace) == {
+        "name": "a", "x": [8, 1 << 40], "y": [0.3333333, None], "error_y": {"array": [0.6666667], "visible": True},
+    }  # fmt: skip
