@@ -66,12 +66,24 @@ def _stage(number: int, stage: dict[str, Any]) -> Iterator[str]:
         yield f"  and {len(of_root) - 4:,} more trees"
 
 
-def _tree(tree: dict[str, Any], operation: str) -> Iterator[str]:
-    """The ranks below the root, a step to the right for each transfer; with the links that it crosses."""
+def ranks_below(tree: dict[str, Any], operation: str) -> dict[int, list[tuple[int, int]]]:
+    """Of each rank of a tree those one level below it, with the links between both; empty for its leaves.
+
+    Examples
+    --------
+    >>> dict(ranks_below({"root": 2, "transfers": [[0, 2, [5]], [3, 0, [5, 7]]]}, "reduce"))
+    {2: [(0, 1)], 0: [(3, 2)]}
+    """
     below: dict[int, list[tuple[int, int]]] = defaultdict(list)
     for sender, receiver, links in tree["transfers"]:
         near, far = (sender, receiver) if operation == "copy" else (receiver, sender)
         below[near].append((far, len(links)))
+    return below
+
+
+def _tree(tree: dict[str, Any], operation: str) -> Iterator[str]:
+    """The ranks below the root, a step to the right for each transfer; with the links that it crosses."""
+    below = ranks_below(tree, operation)
     left, lines = [(tree["root"], 0, 0)], 0
     while left and lines < MAX_LINES:
         rank, depth, links = left.pop()

@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Any
 from weft import units
 from weft.conset import collective_loads, collective_pictures, drawing
 from weft.conset.collective_loads import Cut, Load
+from weft.conset.schedule_page import EQUAL, LISTED
 from weft.inputs import quoted
 from weft.pages import document as pages
-from weft.pages.document import Cell, Column, Document, Row, Section, Table
+from weft.pages.document import Cell, Column, Document, Row, Section, Table, count_cell, listed_words
 
 if TYPE_CHECKING:
     from weft._core import CollectiveSchedule
@@ -28,14 +29,8 @@ DRAWN_TRANSFERS = 8192
 DRAWN_MESSAGES = 1 << 16
 """Messages of all rounds that it draws together, which take less of a file; the first round is drawn in any case."""
 
-LISTED = 1000
-"""Rows of a table."""
-
 BARS = 32
 """Links that the drawing of the busiest has."""
-
-_EQUAL = 1e-9
-"""Relative difference of figures that are the same: they are sums of the same terms in another order."""
 
 _NAMED = 4
 """Vertices and links of a cut that are named; of more it is said how many there are."""
@@ -121,14 +116,14 @@ def _findings(
         f"{units.seconds(predicted)}."
     )
     what = "No schedule" if "exchange" in content else "No schedule of these stages"
-    if predicted > 0 and predicted <= bound * (1 + _EQUAL):
+    if predicted > 0 and predicted <= bound * (1 + EQUAL):
         yield f"Provably optimal: {what[0].lower()}{what[1:]} takes less time, by the certified bound."
     elif predicted > 0:
         yield (
             f"{what} takes less than {units.seconds(bound)}, by bandwidth alone; the prediction, which has latencies "
             f"and the overheads of messages too, is {units.digits(predicted / bound)} times that."
         )
-    if schedule.efficiency >= 1 - _EQUAL:
+    if schedule.efficiency >= 1 - EQUAL:
         yield "For long buffers it is optimal: it reaches the highest bandwidth that the network allows."
     else:
         yield (
@@ -284,16 +279,8 @@ def _table_of_trees(trees: Sequence[tuple[int, str, Content]]) -> Table:
         hops = max((len(links) for _, _, links in tree["transfers"]), default=0)
         depth = len(collective_pictures.levels(tree, operation))
         figures = [tree["root"], tree["start"], tree["bytes"], len(tree["transfers"]) + 1, depth, hops]
-        rows.append(Row([_count(number), Cell(f"{index}: {operation}"), *map(_count, figures)]))
-    return Table(columns, rows, folded=f"Every tree ({_shown(len(rows), len(trees))})")
-
-
-def _shown(listed: int, known: int) -> str:
-    return f"{known:,}" if listed == known else f"the first {listed:,} of {known:,}"
-
-
-def _count(value: int) -> Cell:
-    return Cell(f"{value:,}", value=value)
+        rows.append(Row([count_cell(number), Cell(f"{index}: {operation}"), *map(count_cell, figures)]))
+    return Table(columns, rows, folded=f"Every tree ({listed_words(len(rows), len(trees))})")
 
 
 def _rounds(content: Content) -> Section:
@@ -324,9 +311,17 @@ def _rounds(content: Content) -> Section:
         pairs = len(collective_pictures.messages(content, number))
         figures = [sum(lengths), min(lengths, default=0), max(lengths, default=0)]
         rows.append(
-            Row([_count(number), Cell(step["operation"]), _count(len(lengths)), _count(pairs), *map(_count, figures)])
+            Row(
+                [
+                    count_cell(number),
+                    Cell(step["operation"]),
+                    count_cell(len(lengths)),
+                    count_cell(pairs),
+                    *map(count_cell, figures),
+                ]
+            )
         )
-    section.tables.append(Table(columns, rows, folded=f"Every round ({_shown(len(rows), len(rounds))})"))
+    section.tables.append(Table(columns, rows, folded=f"Every round ({listed_words(len(rows), len(rounds))})"))
     return section
 
 
@@ -353,14 +348,17 @@ def _links(schedule: CollectiveSchedule, loads: Sequence[Load]) -> Section:
     rows = [
         Row(
             [
-                _count(load.link), Cell(quoted(load.source)), Cell(quoted(load.destination)), _count(load.bytes),
+                count_cell(load.link), Cell(quoted(load.source)), Cell(quoted(load.destination)),
+                count_cell(load.bytes),
                 Cell(units.seconds(load.seconds), value=load.seconds),
                 Cell(units.share(load.seconds / predicted), value=load.seconds / predicted),
             ]
         )
         for load in used[:LISTED]
     ]  # fmt: skip
-    section.tables.append(Table(columns, rows, folded=f"Every link that is used ({_shown(len(rows), len(used))})"))
+    section.tables.append(
+        Table(columns, rows, folded=f"Every link that is used ({listed_words(len(rows), len(used))})")
+    )
     return section
 
 

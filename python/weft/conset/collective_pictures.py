@@ -10,6 +10,7 @@ from typing import Any
 from weft import units
 from weft._core import UsageError
 from weft.conset import drawing
+from weft.conset.collective_drawing import ranks_below
 
 Content = dict[str, Any]
 
@@ -104,10 +105,7 @@ def levels(tree: Content, operation: str) -> list[Level]:
     >>> levels({"root": 2, "transfers": [[2, 0, [5]], [2, 1, [5, 7]], [0, 3, [1]]]}, "copy")
     [[(2, None, 0)], [(0, 2, 1), (1, 2, 2)], [(3, 0, 1)]]
     """
-    below: dict[int, list[tuple[int, int]]] = defaultdict(list)
-    for sender, receiver, links in tree["transfers"]:
-        near, far = (sender, receiver) if operation == "copy" else (receiver, sender)
-        below[near].append((far, len(links)))
+    below = ranks_below(tree, operation)
     known: list[Level] = []
     level: Level = [(tree["root"], None, 0)]
     # A file that was not verified may name a rank twice.

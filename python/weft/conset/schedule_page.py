@@ -12,10 +12,10 @@ from weft.conset import drawing
 from weft.conset.layout import Layout
 from weft.inputs import quoted
 from weft.pages import document as pages
-from weft.pages.document import Cell, Column, Document, Row, Section, Table
+from weft.pages.document import Cell, Column, Document, Row, Section, Table, count_cell, listed_words
 
 DRAWN_PROCESSORS = 256
-LISTED_PHASES = 1000
+LISTED = 1000
 EQUAL = 1e-9
 """Relative difference of times that are the same: they are sums of the same terms in another order."""
 
@@ -193,18 +193,13 @@ def _table(schedule: Content) -> Table:
         Column("takes"),
     ]
     rows, begin = [], 0.0
-    for number, phase in enumerate(schedule["phases"][:LISTED_PHASES]):
+    for number, phase in enumerate(schedule["phases"][:LISTED]):
         takes = phase["predicted_seconds"]
-        cells = [Cell(str(number), value=number), _count(len(phase["connections"])), _count(phase["largest_link_load"])]
+        counts = map(count_cell, (len(phase["connections"]), phase["largest_link_load"]))
+        cells = [Cell(str(number), value=number), *counts]
         rows.append(Row([*cells, Cell(units.seconds(begin), value=begin), Cell(units.seconds(takes), value=takes)]))
         begin += takes
-    known = len(schedule["phases"])
-    shown = f"{known:,}" if known == len(rows) else f"the first {len(rows):,} of {known:,}"
-    return Table(columns, rows, folded=f"Every phase ({shown})")
-
-
-def _count(count: int) -> Cell:
-    return Cell(f"{count:,}", value=count)
+    return Table(columns, rows, folded=f"Every phase ({listed_words(len(rows), len(schedule['phases']))})")
 
 
 def _loads(schedule: Content) -> Section:

@@ -50,6 +50,28 @@ class Cell:
     title: str = ""
 
 
+def count_cell(count: int) -> Cell:
+    """A number of things.
+
+    Examples
+    --------
+    >>> count_cell(7936).text
+    '7,936'
+    """
+    return Cell(f"{count:,}", value=count)
+
+
+def listed_words(listed: int, known: int) -> str:
+    """How many rows a table has, for its fold, where it may have the first ones only.
+
+    Examples
+    --------
+    >>> listed_words(12, 12), listed_words(1000, 7936)
+    ('12', 'the first 1,000 of 7,936')
+    """
+    return f"{known:,}" if listed == known else f"the first {listed:,} of {known:,}"
+
+
 @dataclass(frozen=True)
 class Row:
     """Cells; `own` rows are what the page is about."""
