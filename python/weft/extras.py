@@ -18,6 +18,7 @@ EXTRAS = {
     "mpi4py": "run",
     "ruptures": "watch",
     "h5py": "hdf5",
+    "jax": "jax",
     "zarr": "zarr",
 }
 """The extra (`[project.optional-dependencies]` of pyproject.toml) that installs a module."""

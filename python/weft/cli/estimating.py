@@ -25,6 +25,7 @@ weft estimate programs/jacobi.py --on cm2-8k -- --size 128 --sweeps 50  # argume
 
 _CALIBRATE_EXAMPLES = """
 weft calibrate  # one to three minutes; then `weft estimate FILE.py --on here`
+weft calibrate --device -o gpu.toml  # a GPU or TPU that JAX has; then `weft estimate FILE.py --on gpu.toml`
 weft calibrate -o node17.toml  # costs of a compute node, to estimate with elsewhere:
 weft estimate FILE.py --costs node17.toml
 """
@@ -143,6 +144,12 @@ def calibrate(
         float,
         typer.Option(min=0.0, help="Time no further program after this many seconds; fewer programs are less exact."),
     ] = 120.0,
+    device: Annotated[
+        bool,
+        typer.Option(
+            "--device", help="Measure JAX's first device instead, and write it as a machine file (device.toml)."
+        ),
+    ] = False,
     resume: outputs.Resume = False,
     force: outputs.Force = False,
 ) -> None:
@@ -153,7 +160,13 @@ def calibrate(
     processor) slows it down, programs that were not timed at full speed are timed again until the budget is spent; the
     effect on the intervals of estimates is reported. Every program that was timed is kept in a journal beside the
     costs. However the command ended, --resume continues from there.
+
+    With --device the figures of a GPU or a TPU are measured through JAX, in a minute or two, and operations that they
+    were not made of are compared with what the figures say. The options of random programs do not apply.
     """
+    if device:
+        _calibrate_device(output or Path("device.toml"), force)
+        return
     from weft.cli.interrupting import terminating_is_interrupting
     from weft.cli.progress import Bar
     from weft.estimation import calibrate as calibrated
@@ -178,6 +191,41 @@ def calibrate(
         )  # fmt: skip
     _show_costs(costs)
     outputs.wrote(f"costs: {output or default_path()}")
+
+
+def _calibrate_device(output: Path, force: bool) -> None:
+    """Measure JAX's first device, compare other operations with what was measured, and write a machine file."""
+    from rich import box
+    from rich.table import Table
+    from rich.text import Text
+
+    from weft import files
+    from weft.cli.printing import show
+    from weft.cli.progress import status
+    from weft.estimation.device import measure_device
+    from weft.estimation.device_check import compare_operations, error_of
+    from weft.units import seconds, share
+
+    outputs.check(output, [".toml"], force=force)
+    with status() as tell:
+        costs = measure_device(lambda done, of: tell(f"measuring the device: {done} of {of} groups of figures"))
+        compared = []
+        for one in compare_operations(costs.machine(output.stem)):
+            tell(f"comparing operations: {one.operation}, {one.size} elements")
+            compared.append(one)
+    error = error_of(compared)
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    table.add_column("operation")
+    for title in ("elements", "measured", "estimated", "error"):
+        table.add_column(title, justify="right")
+    for one in compared:
+        table.add_row(
+            one.operation, f"{one.size:,}", seconds(one.measured_s), seconds(one.estimated_s), f"{one.error:+.0%}"
+        )
+    show(table)
+    show(Text(f"{costs.device}: nine of ten operations were estimated within {share(error)}"))
+    files.write_text(costs.machine(output.stem, error).to_toml(), output)
+    outputs.wrote(f"machine: {output}")
 
 
 SLOW = 0.1

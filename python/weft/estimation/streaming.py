@@ -25,7 +25,11 @@ TABLE = "parallel"
 """The table of a machine file with the figures."""
 
 ERROR = 0.5
-"""Relative error that is allowed for: figures are peak rates of data sheets, and estimates. An assumption."""
+"""Relative error that is allowed for where a machine file says nothing of it: figures are peak rates of data sheets,
+and estimates. An assumption."""
+
+ERROR_FACT = "estimate_error"
+"""The fact of a machine file with the relative error that its estimates had where they could be compared."""
 
 _WORD = 32
 """Bits of the integers that `integer_time` is of."""
@@ -66,8 +70,6 @@ class Streaming:
     """
 
     has_context_flags = False
-    model_error: float | None = ERROR
-    program_error: float | None = ERROR
 
     def __init__(self, machine: Machine) -> None:
         file: dict[str, Any] = json.loads(machine.to_json())
@@ -75,6 +77,15 @@ class Streaming:
         self._machine = machine
         self._f = {key: float(figure["value"]) for key, figure in file[TABLE].items()}
         self._has_shifts = shifts(machine)
+        known = file.get("facts", {}).get(ERROR_FACT)
+        error = ERROR if known is None else float(known["value"])
+        self.model_error: float | None = error
+        self.program_error: float | None = error
+
+    @property
+    def result(self) -> float:
+        """Seconds from the end of an operation to its result on the front end."""
+        return self._f["result"]
 
     def time(self, record: Record, since: int = 0, reach: Reach = ()) -> Time:
         """What an operation takes; there is no sequencer, so CM time is not a number."""
@@ -82,7 +93,7 @@ class Streaming:
 
     def error(self, record: Record) -> float:
         """The same for all."""
-        return ERROR
+        return self.model_error or 0.0
 
     def planned(self, plan: Polyshift) -> Time | None:
         """A call of PSHIFT, where its costs are known."""

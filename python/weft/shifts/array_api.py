@@ -59,6 +59,8 @@ def stored(results: list[Any], out: Any) -> list[Any]:
                 f"out[{number}] is {dtype_name(target)} of shape {tuple(target.shape)}, "
                 f"expected {dtype_name(result)} of shape {tuple(result.shape)}"
             )
+        if target is result:
+            continue
         try:
             target[...] = result
         except TypeError as error:

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from weft._core import UsageError
 from weft.array_input import own_array
+from weft.shifts import on_device
 from weft.shifts.array_api import namespace, shifted, stored
 from weft.shifts.description import Shift, checked_axis, checked_dtype, constant, is_number, whole_number, within_extent
 from weft.shifts.plan import ShiftPlan, polyshift
@@ -120,4 +121,5 @@ def _plan(shape: tuple[int, ...], dtype: np.dtype[Any], by: int, axis: int, boun
 def _one_elsewhere(xp: Any, x: Any, by: int, axis: int, boundary: Any, out: Any) -> Any:
     by, axis = whole_number(by, "by"), checked_axis(axis, x.ndim)
     by = within_extent(by, x.shape[axis], circular=boundary is None)
-    return stored([shifted(xp, x, by, axis, boundary)], out)[0]
+    launched = on_device.shift_all([x], [Shift(by, axis, boundary)], out)
+    return stored([shifted(xp, x, by, axis, boundary)] if launched is None else launched, out)[0]

@@ -13,6 +13,7 @@ import numpy as np
 from weft import _core
 from weft._core import UsageError
 from weft.array_input import own_array
+from weft.shifts import on_device
 from weft.shifts.array_api import dtype_name, namespace, shifted, stored
 from weft.shifts.description import (
     Shift,
@@ -173,6 +174,9 @@ class ShiftPlan(_core.ShiftPlan):
                 raise UsageError(f"source {number} has shape {tuple(source.shape)}, expected {self.shape}")
             if dtype_name(source) != self.dtype.name:
                 raise UsageError(f"source {number} has dtype {dtype_name(source)}, expected {self.dtype}")
+        launched = on_device.shift_all(sources, self.shifts, out)
+        if launched is not None:
+            return tuple(stored(launched, out))
         results = [
             shifted(
                 xp,

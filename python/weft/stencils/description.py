@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeVar, overload
 
 import numpy as np
@@ -153,8 +153,9 @@ class Stencil:
         arrays, else all processors that this process may use. Plans are kept for further calls.
 
         An array of another library that follows the array API standard (JAX, CuPy, PyTorch, Dask, which stays lazy)
-        gives an array of that library;
-        under JAX the call can be jitted, differentiated and sharded. An array that has a method
+        gives an array of that library; under JAX the call can be jitted, differentiated and sharded. On a CUDA device
+        arrays of CuPy, and those of JAX that are not traced where CuPy is installed, are computed by a kernel made for
+        their shape. An array that has a method
         `__weft_stencil__(stencil, out=, steps=, threads=)`, as a distributed one does, is handed to it: there every
         rank calls, and `threads` are those of this rank, one where None.
 
@@ -170,13 +171,18 @@ class Stencil:
             return elsewhere.apply(self, x, out=out, steps=steps)
         x = own_array("x", x)
         key = (x.shape, x.dtype, steps, threads)
+        plan = self.kept(key, lambda: self.plan(x.shape, x.dtype, steps=steps, threads=threads))
+        return plan(x, out)
+
+    def kept(self, key: Any, prepare: Callable[[], Any]) -> Any:
+        """What was prepared for calls of one kind, kept with the stencil; the oldest makes way for a new one."""
         plan = self._plans.get(key)
         if plan is None:
-            plan = self.plan(x.shape, x.dtype, steps=steps, threads=threads)
+            plan = prepare()
             if len(self._plans) >= KEPT_PLANS:
                 self._plans.pop(next(iter(self._plans)))
             self._plans[key] = plan
-        return plan(x, out)
+        return plan
 
     def plan(
         self, shape: tuple[int, ...], dtype: Any = np.float64, *, steps: int = 1, threads: int | None = None

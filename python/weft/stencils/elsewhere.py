@@ -1,18 +1,21 @@
-"""Stencils on arrays of other libraries, through the array API standard: JAX, CuPy.
+"""Stencils on arrays of other libraries: by a kernel of weft's on a CUDA device, else through the array API standard.
 
-The array is extended once by what lies beyond its ends, and the sum is taken over slices of that: compilers such as XLA
-turn it into one pass, shards of a sharded array exchange only faces, and the result is differentiable where it is
-linear.
+By the standard the array is extended once by what lies beyond its ends, and the sum is taken over slices of that:
+compilers such as XLA turn it into one pass, shards of a sharded array exchange only faces, and the result is
+differentiable where it is linear.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from weft._core import UsageError
-from weft.stencils import boundaries
+from weft.cuda import borrowing
+from weft.cuda.launching import is_cupy
+from weft.stencils import boundaries, on_device
 from weft.stencils.plan import counted
 
 if TYPE_CHECKING:
@@ -30,23 +33,81 @@ def is_elsewhere(x: Any) -> bool:
 
 def apply(stencil: Stencil, x: Any, *, out: Any, steps: int) -> Any:
     """`steps` applications. Raises UsageError."""
-    if out is not None:
-        raise UsageError(f"out is for numpy arrays: the result for {type(x).__name__} is a new array")
-    from array_api_compat import array_namespace
-
-    xp = array_namespace(x)
+    if out is not None and not is_cupy(x):
+        raise UsageError(f"out is for arrays of numpy and CuPy: the result for {type(x).__name__} is a new array")
+    steps = counted("steps", steps)
+    if not _fuses(stencil, x):
+        launched = on_device.apply(stencil, x, out=out, steps=steps)
+        if launched is not None:
+            return launched
+    xp = _namespace(x)
     if not xp.isdtype(x.dtype, ("real floating", "complex floating")):
         raise UsageError(f"a stencil computes in floating point, not in {x.dtype}: convert the array")
     rank, site_rank = stencil.rank, stencil.site_rank
     if x.ndim < rank + site_rank:
         raise UsageError(f"an array of shape {x.shape} has {x.ndim} axes; this stencil needs {rank + site_rank}")
-    if all(map(boundaries.is_of_both_ends, stencil.boundary)):
-        once = by_shifts if needs_shifts(stencil) else by_slices
-    else:
-        once = by_padding
-    for _ in range(counted("steps", steps)):
+    once = _step(stencil, x)
+    for _ in range(steps):
         x = once(xp, stencil, x)
-    return x
+    if out is None:
+        return x
+    out[...] = x
+    return out
+
+
+Step = Callable[[Any, Any, Any], Any]
+"""One application: of the array's namespace, the stencil and the array."""
+
+
+def _step(stencil: Stencil, x: Any) -> Step:
+    """The formulation for an array."""
+    if not all(map(boundaries.is_of_both_ends, stencil.boundary)):
+        return by_padding
+    if needs_shifts(stencil):
+        return by_shifts
+    if not borrowing.is_jax(x):
+        return by_slices
+    return _compiled(stencil, by_shifts if _fuses(stencil, x) else by_slices)
+
+
+MAX_FUSED = 13
+"""Points of a stencil that XLA computes faster than a kernel of weft's, whose results come back through DLPack."""
+
+
+def _fuses(stencil: Stencil, x: Any) -> bool:
+    """Whether XLA makes one good kernel of a stencil, on a GPU (docs/decisions/kernels-for-devices.md).
+
+    It does of shifts along one axis each, where it makes several of slices of an array that it extends first; of shifts
+    along several axes it makes kernels that read more than slices do, and of many points slow ones.
+    """
+    if len(stencil.points) > MAX_FUSED or any(sum(map(bool, offset)) > 1 for offset in stencil.points):
+        return False
+    if not borrowing.is_jax(x) or not all(map(boundaries.is_of_both_ends, stencil.boundary)):
+        return False
+    import jax
+
+    return jax.default_backend() in ("gpu", "cuda")
+
+
+def _compiled(stencil: Stencil, step: Step) -> Step:
+    """A step that JAX compiles as a whole and keeps with the stencil, where nothing of it may change between calls."""
+    values = [*stencil.points.values(), *stencil.boundary]
+    if not all(isinstance(value, (str, int, float, complex, np.generic)) for value in values):
+        return step
+    import jax
+
+    def keep() -> Step:
+        compiled = jax.jit(lambda x: step(_namespace(x), stencil, x))
+        return lambda _xp, _stencil, x: compiled(x)
+
+    kept: Step = stencil.kept(("jax", step.__name__), keep)
+    return kept
+
+
+def _namespace(x: Any) -> Any:
+    from array_api_compat import array_namespace
+
+    return array_namespace(x)
 
 
 def needs_shifts(stencil: Stencil) -> bool:

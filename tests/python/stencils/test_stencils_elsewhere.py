@@ -28,7 +28,7 @@ def test_the_standard_alone_gives_the_same_numbers(case):
 
 def test_what_is_refused():
     s = weft.arrays.stencil({(0, 1): 1.0})
-    with pytest.raises(weft.UsageError, match="out is for numpy arrays"):
+    with pytest.raises(weft.UsageError, match="out is for arrays of numpy and CuPy"):
         elsewhere.apply(s, np.zeros((2, 2)), out=np.zeros((2, 2)), steps=1)
     with pytest.raises(weft.UsageError, match="not in int64"):
         elsewhere.apply(s, np.zeros((2, 2), int), out=None, steps=1)

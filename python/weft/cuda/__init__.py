@@ -1,0 +1,1 @@
+"""Kernels for arrays on CUDA devices: their source, and their launches through CuPy."""

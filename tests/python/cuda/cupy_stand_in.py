@@ -1,0 +1,148 @@
+"""CuPy's names, as far as weft uses them, over arrays of the processor: kernels are compiled as C, and run in order.
+
+What it shares with the code under test is the source of a kernel; CUDA's compiler, its scheduling and its memory are
+not tried. Threads of weft's kernels know nothing of each other, so that any order of them is one that a device has.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import re
+import subprocess
+import tempfile
+import types
+from functools import lru_cache
+from pathlib import Path
+
+import numpy as np
+
+PREFIX = r"""
+#include <math.h>
+#include <stdbool.h>
+#define __global__
+#define __device__
+#define __forceinline__ inline
+#define __launch_bounds__(n)
+#define __align__(n)
+#define __ldg(address) (*(address))
+typedef struct { float x, y; } float2;
+typedef struct { float x, y, z, w; } float4;
+typedef struct { double x, y; } double2;
+typedef struct { unsigned long long x, y; } ulonglong2;
+static struct { unsigned int x, y, z; } blockIdx, threadIdx;
+"""
+
+
+@lru_cache(maxsize=512)
+def compiled(source: str, name: str) -> ctypes.CDLL:
+    """A kernel as a function `launch` of blocks, threads and addresses of arguments."""
+    parameters = re.search(rf"\b{name}\((.*)\) \{{", source)[1].split(",")
+    kinds = [re.sub(r"\w+$", "", parameter.strip()).replace("__restrict__", "") for parameter in parameters]
+    arguments = ", ".join(f"*({kind} *)a[{number}]" for number, kind in enumerate(kinds))
+    text = PREFIX + source.replace('extern "C" ', "").replace("#pragma unroll", "")
+    text += f"""
+void launch(unsigned int blocks, unsigned int across, unsigned int down, void **a) {{
+  for (blockIdx.x = 0; blockIdx.x < blocks; ++blockIdx.x)
+    for (threadIdx.y = 0; threadIdx.y < down; ++threadIdx.y)
+      for (threadIdx.x = 0; threadIdx.x < across; ++threadIdx.x) {name}({arguments});
+}}
+"""
+    with tempfile.TemporaryDirectory() as folder:
+        file, library = Path(folder) / "kernel.c", Path(folder) / "kernel.so"
+        file.write_text(text)
+        subprocess.run(["cc", "-O1", "-shared", "-fPIC", "-ffp-contract=off", "-o", library, file, "-lm"], check=True)
+        return ctypes.CDLL(str(library))
+
+
+def launch(source, name, blocks, threads, arguments):
+    """Runs a kernel on arrays of numpy and numbers."""
+    held = [
+        ctypes.c_void_p(one.ctypes.data)
+        if isinstance(one, np.ndarray)
+        else ctypes.create_string_buffer(np.asarray(one).tobytes())
+        for one in arguments
+    ]
+    addresses = (ctypes.c_void_p * len(held))(*map(ctypes.addressof, held))
+    across, down = (*threads, 1)[:2]
+    compiled(source, name).launch(blocks, across, down, addresses)
+
+
+class Device(contextlib.nullcontext):
+    """The device that there is."""
+
+    id = 0
+    attributes = types.MappingProxyType(
+        {"MultiProcessorCount": 3, "MaxRegistersPerMultiprocessor": 65536, "MaxThreadsPerMultiProcessor": 2048}
+    )
+
+    def __init__(self, number=0):
+        super().__init__()
+
+    def __eq__(self, other):
+        return isinstance(other, Device)
+
+    __hash__ = None
+
+
+class ndarray:  # noqa: N801
+    """An array; numpy's is in `host`."""
+
+    def __init__(self, host):
+        self.host = host
+
+    device = property(lambda self: Device())
+    data = property(lambda self: types.SimpleNamespace(ptr=self.host.ctypes.data))
+    shape, dtype, ndim, size = (
+        property(lambda self, name=name: getattr(self.host, name)) for name in ("shape", "dtype", "ndim", "size")
+    )
+    itemsize, flags = (property(lambda self, name=name: getattr(self.host, name)) for name in ("itemsize", "flags"))
+
+    def reshape(self, *shape):
+        return ndarray(self.host.reshape(*shape))
+
+    def view(self, dtype):
+        return ndarray(self.host.view(dtype))
+
+    def copy(self):
+        return ndarray(self.host.copy())
+
+    def __setitem__(self, index, value):
+        self.host[index] = value.host
+
+
+ndarray.__module__ = "cupy"
+
+
+class RawKernel:
+    """A kernel by its source."""
+
+    num_regs = 40
+
+    def __init__(self, source, name):
+        self.source, self.name = source, name
+
+    def __call__(self, blocks, threads, arguments):
+        host = [one.host if isinstance(one, ndarray) else one for one in arguments]
+        launch(self.source, self.name, *blocks, threads, host)
+
+
+def module():
+    """The module."""
+    cupy = types.ModuleType("cupy")
+    cupy.ndarray, cupy.RawKernel = ndarray, RawKernel
+    cupy.cuda = types.SimpleNamespace(Device=Device)
+    cupy.empty = lambda shape, dtype: filled(np.empty(shape, dtype))
+    cupy.empty_like = lambda x: filled(np.empty(x.shape, x.dtype))
+    cupy.asarray = lambda x, dtype=None: ndarray(np.asarray(x.host if isinstance(x, ndarray) else x, dtype))
+    cupy.ascontiguousarray = lambda x: ndarray(np.ascontiguousarray(x.host))
+    cupy.broadcast_to = lambda x, shape: ndarray(np.broadcast_to(x.host, shape))
+    cupy.shares_memory = lambda a, b: np.shares_memory(a.host, b.host)
+    cupy.may_share_memory = lambda a, b: np.may_share_memory(a.host, b.host)
+    return cupy
+
+
+def filled(host):
+    """A new array, in which what is never written shows."""
+    host.view(np.uint8)[...] = 0xA5
+    return ndarray(host)

@@ -1,0 +1,163 @@
+"""Kernels for CUDA devices, by the calls that users make, on a stand-in for CuPy that runs them on the processor."""
+
+import sys
+
+import array_api_compat
+import cupy_stand_in
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import weft
+from weft.cuda import launching
+from weft.cuda.stencil_source import Grid, stencil_kernel, vector_width
+
+ENDS = ["circular", "antiperiodic", "reflect", "symmetric", 1.5, 0]
+
+
+@pytest.fixture(autouse=True)
+def cupy(monkeypatch):
+    """CuPy's stand-in."""
+    module = cupy_stand_in.module()
+    monkeypatch.setitem(sys.modules, "cupy", module)
+    monkeypatch.setitem(sys.modules, "array_api_compat.cupy", module)
+    monkeypatch.setattr(array_api_compat, "cupy", module, raising=False)
+    for cache in (launching.compiled, launching.resident_blocks):
+        cache.cache_clear()
+    yield module
+    for cache in (launching.compiled, launching.resident_blocks):
+        cache.cache_clear()
+
+
+def whole(rng, shape, dtype):
+    values = rng.integers(-8, 9, shape)
+    if np.dtype(dtype).kind == "c":
+        return (values + 1j * rng.integers(-8, 9, shape)).astype(dtype)
+    return values.astype(dtype)
+
+
+@st.composite
+def stencils(draw):
+    """A stencil with an array that it is for: integers in floating point, so that sums are exact in any order."""
+    rank = draw(st.integers(1, 4))
+    extent = st.sampled_from([1, 2, 3, 4, 5, 8, 9, 17] if rank > 2 else [1, 3, 64, 70, 129, 256])
+    grid = tuple(draw(extent) for _ in range(rank))
+    batch, site = draw(st.sampled_from([(), (2,)])), draw(st.sampled_from([(), (), (3,)]))
+    rng = np.random.default_rng(draw(st.integers(0, 2**32)))
+    dtype = draw(st.sampled_from(["float32", "float64", "complex64", "complex128"]))
+    distance = st.one_of(st.just(0), st.integers(-5, 5))
+    points = {}
+    for _ in range(draw(st.integers(1, 7))):
+        offset = tuple(draw(distance) for _ in range(rank))
+        is_array = draw(st.integers(0, 4)) == 0
+        points[offset] = rng.integers(-4, 5, draw(st.sampled_from([grid, grid[-1:]]))) if is_array else (
+            draw(st.integers(-4, 4)) / 2
+        )  # fmt: skip
+    ends = [end for end in ENDS if dtype.startswith("float") or end != 1.5]
+    boundary = tuple((draw(st.sampled_from(ends)), draw(st.sampled_from(ends))) for _ in range(rank))
+    return weft.arrays.stencil(points, boundary=boundary, site_rank=len(site)), whole(rng, batch + grid + site, dtype)
+
+
+@settings(max_examples=40, deadline=None)
+@given(stencils(), st.integers(1, 3), st.booleans())
+def test_stencils_are_those_of_numpy(case, steps, into):
+    stencil, x = case
+    ours = cupy_stand_in.ndarray(x)
+    out = cupy_stand_in.filled(np.empty_like(x)) if into else None
+    result = stencil(ours, out, steps=steps)
+    assert isinstance(result, cupy_stand_in.ndarray)
+    assert result is out or not into
+    np.testing.assert_array_equal(result.host, stencil(x, steps=steps))
+
+
+@settings(max_examples=25, deadline=None)
+@given(st.data())
+def test_plans_are_those_of_numpy(data):
+    rank = data.draw(st.integers(1, 4))
+    shape = tuple(data.draw(st.sampled_from([1, 2, 3, 8, 33])) for _ in range(rank))
+    dtype = data.draw(st.sampled_from(["bool", "int8", "uint16", "float32", "float64", "complex128"]))
+    rng = np.random.default_rng(data.draw(st.integers(0, 2**32)))
+    sources = [whole(rng, shape, dtype) for _ in range(data.draw(st.integers(1, 2)))]
+    shifts, elsewhere = [], []
+    for _ in range(data.draw(st.integers(1, 5))):
+        axis = data.draw(st.integers(0, rank - 1))
+        by, number = data.draw(st.integers(-40, 40)), data.draw(st.integers(0, len(sources) - 1)) if shifts else 0
+        face = np.asarray(whole(rng, shape[:axis] + shape[axis + 1 :], dtype))
+        edge = data.draw(st.sampled_from([None, True, face]))
+        shifts.append(weft.shifts.Shift(by, axis, edge, number))
+        moved = cupy_stand_in.ndarray(face) if edge is face and data.draw(st.booleans()) else edge
+        elsewhere.append(weft.shifts.Shift(by, axis, moved, number))
+    used = 1 + max(shift.source for shift in shifts)
+    expected = weft.arrays.polyshift(shape, dtype, shifts)(*sources[:used])
+    arrays = [cupy_stand_in.ndarray(source) for source in sources[:used]]
+    out = [cupy_stand_in.filled(np.empty(shape, dtype)) for _ in shifts]
+    plan = weft.arrays.polyshift(shape, dtype, elsewhere)
+    for results in (plan(*arrays), plan(*arrays, out=out)):
+        for result, wanted in zip(results, expected, strict=True):
+            np.testing.assert_array_equal(result.host, wanted)
+
+
+def test_an_output_that_is_also_read_is_written_last():
+    x = np.arange(12.0).reshape(3, 4)
+    ours = cupy_stand_in.ndarray(x.copy())
+    weft.arrays.cshift(ours, 1, 0, out=ours)
+    np.testing.assert_array_equal(ours.host, weft.arrays.cshift(x, 1, 0))
+    heat = weft.arrays.stencil({(1, 0): 1.0, (0, 0): 2.0})
+    ours = cupy_stand_in.ndarray(x.copy())
+    heat(ours, ours, steps=2)
+    np.testing.assert_array_equal(ours.host, heat(x, steps=2))
+
+
+def test_arrays_that_are_not_in_c_order_or_not_aligned():
+    x = np.arange(64 * 9, dtype="float32").reshape(64, 9)
+    heat = weft.arrays.stencil({(1, 0): 1.0, (0, -1): 2.0}, boundary=0)
+    for view in (x.T, x[:, 1:], x[::2], x[1:, :8]):
+        np.testing.assert_array_equal(heat(cupy_stand_in.ndarray(view)).host, heat(view))
+        np.testing.assert_array_equal(
+            weft.arrays.cshift(cupy_stand_in.ndarray(view), 1, 1).host, weft.arrays.cshift(view, 1, 1)
+        )
+
+
+@settings(max_examples=25, deadline=None)
+@given(stencils(), st.sampled_from([1, 2, 7, 1000]), st.integers(0, 2), st.booleans())
+def test_any_division_into_blocks_gives_the_same(case, planes, ahead, is_wide):
+    stencil, x = case
+    if x.dtype.kind == "c" or any(np.ndim(value) for value in stencil.points.values()):
+        return
+    first, last = x.ndim - stencil.rank - stencil.site_rank, x.ndim - stencil.site_rank
+    grid = Grid(int(np.prod(x.shape[:first])), x.shape[first:last], int(np.prod(x.shape[last:])))
+    width = vector_width(grid, x.itemsize, [0]) if is_wide else 1
+    boundary = [weft.stencils.boundaries.both(one) for one in stencil.boundary]
+    kernel = stencil_kernel(grid, x.dtype.name, stencil.points, boundary, width, ahead)
+    out = np.full_like(x, np.nan)
+    cupy_stand_in.launch(kernel.source, "stencil", kernel.blocks(planes), kernel.threads, [x, out, np.int32(planes)])
+    np.testing.assert_array_equal(out, stencil(x))
+
+
+def test_planes_fill_a_device():
+    """As many blocks as are at work at once, or nearly a whole number of times as many."""
+    kernel = stencil_kernel(
+        Grid(1, (512, 512, 512), 1), "float32", {(1, 0, 0): 1.0, (-1, 0, 0): 1.0}, [(0.0, 0.0)] * 3, 4
+    )
+    for resident in (132, 528, 1056):
+        waves = kernel.blocks(kernel.planes(resident)) / resident
+        assert waves / np.ceil(waves) > 0.85
+
+
+def test_what_has_no_kernel_is_left_to_the_library():
+    from weft.stencils import on_device
+
+    x = cupy_stand_in.ndarray(np.zeros((4, 4)))
+    for points, boundary, array in [
+        ({(0, 1): 1j}, 0, x),
+        ({(0, 1): 1.0}, ("none", 0), x),
+        ({(0, 1): 1.0}, (np.zeros(4), 0), x),
+        ({(0, 1): 1.0}, (lambda i, j: i + j, 0), x),
+        ({(0, 1): np.zeros(3)}, 0, x),
+        ({(0, 1): 1.0}, 0, cupy_stand_in.ndarray(np.zeros((4, 4), "float16"))),
+        ({(0, 1): 1.0}, 0, cupy_stand_in.ndarray(np.zeros((0, 4)))),
+        ({(0, 1): 1.0}, 0, np.zeros((4, 4))),
+    ]:
+        stencil = weft.arrays.stencil(points, boundary=boundary)
+        assert on_device.apply(stencil, array, out=None, steps=1) is None
