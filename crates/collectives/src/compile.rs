@@ -103,7 +103,7 @@ pub fn alternatives(
     check(fabric, request)?;
     let roots: Vec<usize> =
         if request.collective.has_root() { vec![request.root] } else { (0..fabric.ranks.len()).collect() };
-    check_size(fabric, roots.len())?;
+    let is_too_large = check_size(fabric, roots.len()).err();
     let operations = request.collective.operations();
     let schedule = |stages: Vec<Stage>, exchange: Option<Exchange>| Schedule {
         kind: KIND.to_owned(),
@@ -121,6 +121,11 @@ pub fn alternatives(
         let Request { collective, bytes, element_bytes, .. } = *request;
         let exchanges = forms::exchanges(fabric, collective, bytes, element_bytes, MAX_EXCHANGES, interrupt);
         schedules.extend(exchanges.into_iter().map(|exchange| schedule(Vec::new(), Some(exchange))));
+    }
+    if let Some(error) = is_too_large {
+        // Trees are too many for a schedule; exchanges in rounds have fewer transfers.
+        schedules.sort_by(|a, b| a.seconds().total_cmp(&b.seconds()));
+        return if schedules.is_empty() { Err(error) } else { Ok(schedules) };
     }
     let kinds = match request.method {
         Method::Auto => &[false, true][..],

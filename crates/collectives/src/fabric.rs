@@ -87,7 +87,8 @@ const MAX_VERTICES: usize = 1 << 16;
 impl Fabric {
     /// The network of a described machine: a vertex for every node and every switch, the speed that its file gives
     /// links (`link_byte_time` of `[connections]`, else the last protocol's `byte_time`), the last protocol's `hop_time`
-    /// as latency and its overheads a message.
+    /// as latency and its overheads a message. Where links take no time for a byte, as where ranks of one node copy through
+    /// memory, the bytes take that of both ends.
     ///
     /// # Errors
     /// For a machine that passes no messages.
@@ -109,10 +110,12 @@ impl Fabric {
         };
         let topology = &machine.topology;
         let nodes = topology.nodes();
-        let byte_time = machine.connections.as_ref().map_or(protocol.byte_time, |costs| costs.link_byte_time);
+        let of_links = machine.connections.as_ref().map_or(protocol.byte_time, |costs| costs.link_byte_time);
+        let of_ends = protocol.send_byte_time + protocol.receive_byte_time;
+        let byte_time = if of_links > 0.0 { of_links } else { of_ends };
         if byte_time <= 0.0 {
             return Err(CollectiveError::new(format!(
-                "{}: its links take no time for a byte, so no bandwidth limits a collective",
+                "{}: neither its links nor its nodes take time for a byte, so no bandwidth limits a collective",
                 machine.name
             )));
         }

@@ -10,6 +10,8 @@ import typer
 from weft.cli import errors, outputs, speaking
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     import polars as pl
 
     from weft._core import CollectiveSchedule, Machine
@@ -75,7 +77,6 @@ def compile(
     shown: outputs.Format,
 ) -> None:
     """Compile a collective, print its figures, write it where that is asked for."""
-    from weft import units
     from weft.conset import collectives, storing
     from weft.files import deliver
 
@@ -96,11 +97,7 @@ def compile(
         _considered(chosen)
     is_of_form = schedule.form != "trees" and schedule.efficiency < _NEAR
     if says and not chosen.interrupted and method == "auto" and is_of_form:
-        others = compiled("throughput").schedule
-        typer.echo(
-            f"  --method throughput {others.efficiency:.2%} of the certified optimum for long buffers; this one "
-            f"{units.seconds(others.predicted_seconds)}"
-        )
+        typer.echo(f"  --method throughput {_by_trees(compiled)}")
     if output is not None:
         deliver(storing.content(schedule.to_json(), output), output)
         outputs.written(output, plainly=plainly)
@@ -108,6 +105,19 @@ def compile(
         kept = f"is in {output}" if output else "is above; nothing was written (no -o)"
         typer.echo(f"interrupted: the best schedule so far {kept}", err=True)
         raise typer.Exit(errors.INTERRUPTED)
+
+
+def _by_trees(compiled: Callable[[str], Collective]) -> str:
+    """What trees would reach beside a form that is chosen instead."""
+    from weft import units
+    from weft._core import UsageError
+
+    try:
+        others = compiled("throughput").schedule
+    except UsageError as error:
+        return f"is not possible: {error}"
+    share = f"{others.efficiency:.2%} of the certified optimum for long buffers"
+    return f"{share}; this one {units.seconds(others.predicted_seconds)}"
 
 
 def _group(nodes: str) -> list[int]:

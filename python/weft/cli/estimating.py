@@ -214,6 +214,8 @@ def _calibrate_device(output: Path, force: bool) -> None:
             tell(f"comparing operations: {one.operation}, {one.size} elements")
             compared.append(one)
     error = error_of(compared)
+    if costs.device.endswith("(cpu)"):
+        outputs.note("JAX has no GPU or TPU here: this was the processor, for which `weft calibrate` does better")
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
     table.add_column("operation")
     for title in ("elements", "measured", "estimated", "error"):

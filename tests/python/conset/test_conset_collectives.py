@@ -235,3 +235,62 @@ def test_packed_files_are_read_as_others_and_refused_when_they_are_none(tmp_path
     assert done.returncode == 0, done.stderr
     done = _weft("verify", str(schedule), "--pattern", "hypercube")
     assert done.returncode == 0, done.stderr
+
+
+def test_more_ranks_than_trees_may_have_exchange_in_rounds(tmp_path: Path) -> None:
+    """A tree for every rank would be nine million transfers; exchanges in rounds are some ten thousand."""
+    ranks = 3000
+    links = [{"from": f"node {rank}", "to": "hub", "bandwidth": 1e9, "duplex": True} for rank in range(ranks)]
+    star = tmp_path / "star.json"
+    star.write_text(json.dumps({"nodes": ranks, "switches": ["hub"], "message_seconds": 1e-6, "links": links}))
+    schedule = collectives.compile("allreduce", star, "1M").schedule
+    assert schedule.trees == 0
+    assert schedule.rounds > 1
+    schedule.verify()
+    for words, refusal in (("allreduce", "throughput"), ("allgather", "auto")):
+        done = _weft("compile", words, "--on", str(star), "--bytes", "1M", "--method", refusal)
+        assert done.returncode == 2
+        assert "3000 trees of 2999 transfers are more than a schedule may have" in done.stderr
+
+
+_COPYING = """
+name = "copying"
+title = "Two ranks of one node"
+year = 2026
+description = "Ranks copy through memory, so that nodes and not links take time for bytes."
+
+[topology]
+kind = "crossbar"
+nodes = 2
+source = "made up"
+
+[switching]
+technique = "cut-through"
+source = "made up"
+
+[[protocols]]
+send_overhead = 1e-6
+receive_overhead = 1e-6
+send_byte_time = SENDING
+receive_byte_time = 3e-9
+hop_time = 0
+byte_time = 0
+completion = "buffered"
+source = "made up"
+
+[self_message]
+startup = 1e-7
+byte_time = 1e-11
+source = "made up"
+"""
+
+
+def test_a_machine_whose_nodes_and_not_its_links_take_time_for_bytes(tmp_path: Path) -> None:
+    """As this machine is described by its own measurements, where ranks copy through memory."""
+    path = tmp_path / "here.toml"
+    path.write_text(_COPYING.replace("SENDING", "1e-9"))
+    schedule = collectives.compile("broadcast", path, "1M").schedule
+    assert schedule.bound_seconds == pytest.approx((1 << 20) * 4e-9)
+    path.write_text(_COPYING.replace("SENDING", "0").replace("receive_byte_time = 3e-9", "receive_byte_time = 0"))
+    with pytest.raises(UsageError, match="neither its links nor its nodes take time for a byte"):
+        collectives.compile("broadcast", path, "1M")
