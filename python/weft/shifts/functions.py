@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 
 from weft._core import UsageError
 from weft.array_input import own_array
-from weft.shifts import on_device
+from weft.cuda.borrowing import is_jax
+from weft.shifts import on_device, shards
 from weft.shifts.array_api import namespace, shifted, stored
 from weft.shifts.description import Shift, checked_axis, checked_dtype, constant, is_number, whole_number, within_extent
 from weft.shifts.plan import ShiftPlan, polyshift
@@ -28,8 +29,8 @@ def cshift(x: NDArray[_Scalar], by: int, axis: int, out: NDArray[_Scalar] | None
 @overload
 def cshift(x: Sequence[Any], by: int, axis: int, out: NDArray[Any] | None = None) -> NDArray[Any]: ...
 @overload
-def cshift(x: _Array, by: int, axis: int, out: _Array | None = None) -> _Array: ...
-def cshift(x: Any, by: int, axis: int, out: Any = None) -> Any:
+def cshift(x: _Array, by: int, axis: int, out: _Array | None = None, *, mesh_axis: str | None = None) -> _Array: ...
+def cshift(x: Any, by: int, axis: int, out: Any = None, *, mesh_axis: str | None = None) -> Any:
     """Circular shift: element `i` of the result along `axis` is element `(i + by) mod extent` of `x`.
 
     As Fortran's CSHIFT(x, by, dim). `numpy.roll` counts the other way: `numpy.roll(x, n, axis)` is
@@ -48,11 +49,13 @@ def cshift(x: Any, by: int, axis: int, out: Any = None) -> Any:
         axis: the axis, from 0; negative ones count from the last.
         out: an array for the result; where it overlaps `x`, `x` is copied first. None makes a new one, in the order of
             axes of `x`.
+        mesh_axis: within `jax.shard_map`, the axis of the mesh that `axis` is divided along: `x` is a shard, and
+            elements cross to other shards.
 
     Raises:
         UsageError: where these do not fit each other.
     """
-    return _one(x, by, axis, None, out)
+    return _one(x, by, axis, None, out, mesh_axis)
 
 
 @overload
@@ -64,8 +67,10 @@ def eoshift(
     x: Sequence[Any], by: int, axis: int, boundary: Any = 0, out: NDArray[Any] | None = None
 ) -> NDArray[Any]: ...
 @overload
-def eoshift(x: _Array, by: int, axis: int, boundary: Any = 0, out: _Array | None = None) -> _Array: ...
-def eoshift(x: Any, by: int, axis: int, boundary: Any = 0, out: Any = None) -> Any:
+def eoshift(
+    x: _Array, by: int, axis: int, boundary: Any = 0, out: _Array | None = None, *, mesh_axis: str | None = None
+) -> _Array: ...
+def eoshift(x: Any, by: int, axis: int, boundary: Any = 0, out: Any = None, *, mesh_axis: str | None = None) -> Any:
     """End-off shift: element `i` of the result along `axis` is element `i + by` of `x`, or the boundary where there is
     none.
 
@@ -82,16 +87,19 @@ def eoshift(x: Any, by: int, axis: int, boundary: Any = 0, out: Any = None) -> A
         axis: the axis, from 0; negative ones count from the last.
         boundary: a number, or an array of the dtype of `x` and its shape without `axis`, read at each call.
         out: as for `cshift`.
+        mesh_axis: as for `cshift`; a boundary array is that of the shard.
 
     Raises:
         UsageError: where these do not fit each other.
     """
     if boundary is None:
         raise UsageError("an end-off shift needs a boundary: a number, or an array of rank one less")
-    return _one(x, by, axis, boundary, out)
+    return _one(x, by, axis, boundary, out, mesh_axis)
 
 
-def _one(x: Any, by: int, axis: int, boundary: Any, out: Any) -> Any:
+def _one(x: Any, by: int, axis: int, boundary: Any, out: Any, mesh_axis: str | None) -> Any:
+    if mesh_axis is not None:
+        return _one_of_shards(x, by, axis, boundary, out, mesh_axis)
     if not isinstance(x, np.ndarray):
         own = getattr(x, "__weft_shift__", None)
         if own is not None:
@@ -116,6 +124,14 @@ def _plan(shape: tuple[int, ...], dtype: np.dtype[Any], by: int, axis: int, boun
     """A plan of one shift; the boundary as the bytes of an element."""
     element = None if boundary is None else np.frombuffer(boundary, dtype)[0]
     return polyshift(shape, dtype, [Shift(by, axis, element)])
+
+
+def _one_of_shards(x: Any, by: int, axis: int, boundary: Any, out: Any, mesh_axis: str) -> Any:
+    if not is_jax(x):
+        raise UsageError(f"mesh_axis is for arrays of JAX within jax.shard_map, not for {type(x).__name__}")
+    if out is not None:
+        raise UsageError("out is not for arrays within jax.shard_map: the result is a new array")
+    return shards.shifted(x, whole_number(by, "by"), checked_axis(axis, x.ndim), boundary, mesh_axis)
 
 
 def _one_elsewhere(xp: Any, x: Any, by: int, axis: int, boundary: Any, out: Any) -> Any:

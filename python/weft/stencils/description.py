@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from weft._core import UsageError
 from weft.array_input import own_array, refuse_masked
+from weft.cuda.borrowing import is_jax
 from weft.stencils import boundaries, elsewhere
 from weft.stencils.extended import ExtendedStencilPlan
 from weft.stencils.plan import StencilPlan
@@ -139,9 +140,23 @@ class Stencil:
     ) -> NDArray[Any]: ...
     @overload
     def __call__(
-        self, x: _Array, out: _Array | None = None, *, steps: int = 1, threads: int | None = None
+        self,
+        x: _Array,
+        out: _Array | None = None,
+        *,
+        steps: int = 1,
+        threads: int | None = None,
+        mesh_axes: Mapping[int, str] | None = None,
     ) -> _Array: ...
-    def __call__(self, x: Any, out: Any = None, *, steps: int = 1, threads: int | None = None) -> Any:
+    def __call__(
+        self,
+        x: Any,
+        out: Any = None,
+        *,
+        steps: int = 1,
+        threads: int | None = None,
+        mesh_axes: Mapping[int, str] | None = None,
+    ) -> Any:
         """Applies the stencil to `x`, `steps` times, each to the result of the one before.
 
         `x` is a numpy array of float32, float64, complex64 or complex128 with the axes that `weft.arrays.stencil`
@@ -155,7 +170,9 @@ class Stencil:
         An array of another library that follows the array API standard (JAX, CuPy, PyTorch, Dask, which stays lazy)
         gives an array of that library; under JAX the call can be jitted, differentiated and sharded. On a CUDA device
         arrays of CuPy, and those of JAX that are not traced where CuPy is installed, are computed by a kernel made for
-        their shape. An array that has a method
+        their shape. Within `jax.shard_map`, where `x` is a shard, `mesh_axes` has for each axis of the grid that is
+        divided the axis of the mesh that it is divided along, as in `{0: "rows"}`: shards exchange what lies next to
+        their edges. Boundaries are "circular" or numbers there. An array that has a method
         `__weft_stencil__(stencil, out=, steps=, threads=)`, as a distributed one does, is handed to it: there every
         rank calls, and `threads` are those of this rank, one where None.
 
@@ -164,11 +181,13 @@ class Stencil:
         Raises UsageError; also for masked arrays, and for arrays of other libraries, such as pandas, which numpy would
         convert without a word.
         """
+        if mesh_axes and not is_jax(x):
+            raise UsageError(f"mesh_axes are for arrays of JAX within jax.shard_map, not for {type(x).__name__}")
         own = getattr(x, "__weft_stencil__", None)
         if own is not None:
             return own(self, out=out, steps=steps, threads=threads)
         if elsewhere.is_elsewhere(x):
-            return elsewhere.apply(self, x, out=out, steps=steps)
+            return elsewhere.apply(self, x, out=out, steps=steps, mesh_axes=mesh_axes)
         x = own_array("x", x)
         key = (x.shape, x.dtype, steps, threads)
         plan = self.kept(key, lambda: self.plan(x.shape, x.dtype, steps=steps, threads=threads))

@@ -7,7 +7,7 @@ differentiable where it is linear.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,7 +15,7 @@ import numpy as np
 from weft._core import UsageError
 from weft.cuda import borrowing
 from weft.cuda.launching import is_cupy
-from weft.stencils import boundaries, on_device
+from weft.stencils import boundaries, by_shards, on_device
 from weft.stencils.plan import counted
 
 if TYPE_CHECKING:
@@ -31,11 +31,14 @@ def is_elsewhere(x: Any) -> bool:
     return bool(is_array_api_obj(x))
 
 
-def apply(stencil: Stencil, x: Any, *, out: Any, steps: int) -> Any:
-    """`steps` applications. Raises UsageError."""
+def apply(stencil: Stencil, x: Any, *, out: Any, steps: int, mesh_axes: Mapping[int, str] | None = None) -> Any:
+    """`steps` applications; `mesh_axes` has the axes of the mesh that axes of the grid are divided along, within
+    `jax.shard_map`. Raises UsageError."""
     if out is not None and not is_cupy(x):
         raise UsageError(f"out is for arrays of numpy and CuPy: the result for {type(x).__name__} is a new array")
     steps = counted("steps", steps)
+    if mesh_axes:
+        return by_shards.apply(stencil, x, steps, mesh_axes)
     if not _fuses(stencil, x):
         launched = on_device.apply(stencil, x, out=out, steps=steps)
         if launched is not None:
