@@ -89,11 +89,23 @@ def vertices(path: Path) -> int:
     return int(next(line for line in text.splitlines() if not line.startswith("%")).split()[0])
 
 
+def is_whole(path: Path) -> bool:
+    """Whether a file is a whole graph: Scotch's own tests have some that are not."""
+    try:
+        vertices(path)
+    except (StopIteration, ValueError):
+        print(f"left out: {path} is no whole graph")
+        return False
+    return True
+
+
 def run(chosen: argparse.Namespace, report: Report) -> None:
     weft = chosen.weft or building.example("weft-conset", "compile")
     known: set[bytes] = set()
     for path in graphs(chosen.graphs):
-        if (chosen.only is not None and chosen.only not in path.name) or vertices(path) < chosen.least:
+        if (chosen.only is not None and chosen.only not in path.name) or not is_whole(path):
+            continue
+        if vertices(path) < chosen.least:
             continue
         for parts, (extents, effort, most, most_seconds) in SIZES.items():
             if chosen.parts not in (None, parts):

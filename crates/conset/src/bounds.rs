@@ -44,6 +44,7 @@ pub fn lower_bounds_until(demand: &Demand, unsplit: bool, stop: &dyn Fn() -> boo
     if unsplit {
         bounds.extend(phases_and_load(demand));
     }
+    bounds.extend(longest(demand, unsplit, &bounds));
     bounds.extend(open_at_once(demand, &bounds));
     bounds.extend(sum(demand, &bounds));
     Some(bounds)
@@ -535,6 +536,51 @@ fn farthest(demand: &Demand) -> f64 {
     set.connections.iter().zip(hops).map(alone).fold(0.0, f64::max)
 }
 
+/// Phases and the longest connection of each.
+///
+/// Connections are taken from the longest on, alone until its last word has arrived. As soon as those so far take more
+/// channels than k phases have, one of them is in a further phase, at least with a word: of the phases by their time, number
+/// k + 1 takes as long as the last of them. Where connections may be divided, they count with one word.
+fn longest(demand: &Demand, unsplit: bool, bounds: &[LowerBound]) -> Option<LowerBound> {
+    let together = longest_value(demand, unsplit)?;
+    let of_phases = bounds.iter().filter(|bound| bound.unit == "phases");
+    let count = of_phases.max_by(|a, b| a.value.total_cmp(&b.value))?;
+    let value = count.value * least_switching(demand) + together + demand.resources.leaving_seconds;
+    let certificate = Certificate::Longest { phases: count.name.clone(), whole: unsplit };
+    Some(seconds("phases and the longest of each", value, certificate))
+}
+
+/// Seconds that the longest connections of all phases take together, besides what every phase costs.
+pub fn longest_value(demand: &Demand, unsplit: bool) -> Option<f64> {
+    let Demand { set, resources, network, hops } = *demand;
+    let capacity = u64::from(resources.node_channels?) * network.nodes as u64;
+    if network.vertices != network.nodes {
+        return None;
+    }
+    let fewest = hops.iter().copied().min().unwrap_or(0);
+    let alone = |(connection, &links): (&crate::pattern::Connection, &u32)| {
+        let latency = resources.latency_seconds((links - fewest) as usize);
+        let words = if unsplit { connection.words } else { 1 };
+        (words as f64 * resources.word_seconds() + latency, u64::from(links) + 1)
+    };
+    Some(longest_of_phases(set.connections.iter().zip(hops).map(alone).collect(), capacity))
+}
+
+/// The least sum over phases of the longest connection of each; of connections their seconds and channels, and channels of
+/// a phase.
+fn longest_of_phases(mut connections: Vec<(f64, u64)>, capacity: u64) -> f64 {
+    connections.sort_unstable_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
+    let (mut taken, mut full, mut together) = (0, 0, 0.0);
+    for (seconds, channels) in connections {
+        taken += channels;
+        while taken > full * capacity {
+            full += 1;
+            together += seconds;
+        }
+    }
+    together
+}
+
 /// What phases cost and what transfers take are paid one after the other.
 fn sum(demand: &Demand, bounds: &[LowerBound]) -> Option<LowerBound> {
     let of_phases = bounds.iter().filter(|bound| bound.unit == "phases");
@@ -552,7 +598,43 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
+    /// The least sum of the longest of each phase, by trying every phase for every connection.
+    fn by_trying(connections: &[(u32, u64)], phases: &mut Vec<(u32, u64)>, capacity: u64) -> u32 {
+        let Some((&(seconds, channels), rest)) = connections.split_first() else {
+            return phases.iter().map(|phase| phase.0).sum();
+        };
+        let mut best = u32::MAX;
+        for phase in 0..=phases.len() {
+            if phase == phases.len() {
+                phases.push((0, 0));
+            }
+            let before = phases[phase];
+            if before.1 + channels <= capacity {
+                phases[phase] = (before.0.max(seconds), before.1 + channels);
+                best = best.min(by_trying(rest, phases, capacity));
+            }
+            phases[phase] = before;
+            if before == (0, 0) {
+                phases.pop();
+            }
+        }
+        best
+    }
+
     proptest! {
+        /// No division into phases takes less, and one with connections of one channel takes as much.
+        #[test]
+        fn the_longest_of_phases_is_a_bound(
+            connections in proptest::collection::vec((1u32..20, 1u64..4), 0..7), capacity in 3u64..8,
+        ) {
+            let bound = |connections: &[(u32, u64)]| {
+                longest_of_phases(connections.iter().map(|&(seconds, taken)| (seconds.into(), taken)).collect(), capacity)
+            };
+            prop_assert!(bound(&connections) <= f64::from(by_trying(&connections, &mut Vec::new(), capacity)));
+            let narrow: Vec<(u32, u64)> = connections.iter().map(|&(seconds, _)| (seconds, 1)).collect();
+            prop_assert_eq!(bound(&narrow), f64::from(by_trying(&narrow, &mut Vec::new(), capacity)));
+        }
+
         /// What leaves a half is counted pair by pair.
         #[test]
         fn what_leaves_each_half_is_counted(

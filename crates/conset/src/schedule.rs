@@ -175,6 +175,10 @@ pub enum Certificate {
     /// whatever the number of phases, and however transfers are divided among them, this much time is needed, and no less
     /// than the bound of transfers named here.
     OpenAtOnce { transfers: Option<String> },
+    /// The best bound of phases times what a phase costs, and of each phase the longest connection that it must have, since
+    /// the channels of fewer phases do not suffice for all that are as long: with all of its words where it is whole, else
+    /// with one.
+    Longest { phases: String, whole: bool },
     /// The best bound of phases times what a phase costs, and the best bound of the time of transfers, are paid both.
     Sum { phases: String, transfers: Option<String> },
 }
@@ -201,7 +205,10 @@ impl LowerBound {
     pub fn is_of_transfers(&self) -> bool {
         let both = matches!(
             self.certificate,
-            Certificate::PhasesAndLoad { .. } | Certificate::OpenAtOnce { .. } | Certificate::Sum { .. }
+            Certificate::PhasesAndLoad { .. }
+                | Certificate::OpenAtOnce { .. }
+                | Certificate::Longest { .. }
+                | Certificate::Sum { .. }
         );
         self.unit == "s" && !both
     }

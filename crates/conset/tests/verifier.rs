@@ -32,7 +32,7 @@ type Change = Box<dyn FnOnce(&mut Schedule)>;
 
 #[test]
 fn every_rule_has_its_message() {
-    let checks: [(&str, Change); 20] = [
+    let checks: [(&str, Change); 21] = [
         (
             "is in no phase",
             Box::new(|s| {
@@ -103,6 +103,16 @@ fn every_rule_has_its_message() {
                 for bound in &mut s.lower_bounds {
                     if let Certificate::OpenAtOnce { transfers } = &mut bound.certificate {
                         *transfers = Some("open at once".to_owned());
+                    }
+                }
+            }),
+        ),
+        (
+            "it adds a bound that is not there",
+            Box::new(|s| {
+                for bound in &mut s.lower_bounds {
+                    if let Certificate::Longest { phases, .. } = &mut bound.certificate {
+                        *phases = "phases that nobody counted".to_owned();
                     }
                 }
             }),

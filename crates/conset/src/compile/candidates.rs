@@ -125,8 +125,16 @@ impl Compilation<'_> {
             let limits = vec![f64::INFINITY; phases];
             // The first attempts at the bound may be hopeless; later ones must succeed.
             let rounds = if attempts < 2 { 40 } else { 120 };
-            let problem =
-                negotiate::Problem { set, resources, network, parts: &parts, limits: &limits, fixed: None, rounds };
+            let problem = negotiate::Problem {
+                set,
+                resources,
+                network,
+                parts: &parts,
+                limits: &limits,
+                fixed: None,
+                latest: None,
+                rounds,
+            };
             if let Some(plan) = negotiate::negotiate(&problem, self.control, attempts) {
                 return Ok(plan);
             }

@@ -78,7 +78,8 @@ pub fn fewer(compilation: &Compilation, phases: usize, rounds: usize, stream: u6
     compilation.report(&format!("negotiating {phases} phases again"), best);
     let parts: Vec<(u32, u64)> = set.connections.iter().enumerate().map(|(c, k)| (c as u32, k.words)).collect();
     let limits = vec![f64::INFINITY; phases];
-    let problem = Problem { set, resources, network, parts: &parts, limits: &limits, fixed: None, rounds };
+    let problem =
+        Problem { set, resources, network, parts: &parts, limits: &limits, fixed: None, latest: None, rounds };
     negotiate(&problem, compilation.control, stream)
 }
 
@@ -148,7 +149,7 @@ fn attempt(compilation: &Compilation, limits: &[f64], rounds: usize, stream: &mu
         }
     }
     *stream += 1;
-    let problem = Problem { set, resources, network, parts: &whole, limits, fixed: None, rounds };
+    let problem = Problem { set, resources, network, parts: &whole, limits, fixed: None, latest: None, rounds };
     if let Some(plan) = negotiate(&problem, compilation.control, *stream) {
         return Some(plan);
     }
@@ -168,7 +169,8 @@ fn attempt(compilation: &Compilation, limits: &[f64], rounds: usize, stream: &mu
         return None;
     }
     *stream += 1;
-    let problem = Problem { set, resources, network, parts: &halves, limits, fixed: None, rounds: rounds * 3 / 2 };
+    let problem =
+        Problem { set, resources, network, parts: &halves, limits, fixed: None, latest: None, rounds: rounds * 3 / 2 };
     negotiate(&problem, compilation.control, *stream).map(joined)
 }
 
@@ -181,7 +183,8 @@ fn balanced(compilation: &Compilation, parts: &[(u32, u64)], limits: &[f64], str
     let reserve = through.div_ceil((network.nodes * limits.len()) as u32);
     for reserve in [reserve, 0] {
         let phases = balance::balance(demand, parts, limits, reserve, compilation.control, stream)?;
-        let problem = Problem { set, resources, network, parts, limits, fixed: Some(&phases), rounds: 30 };
+        let problem =
+            Problem { set, resources, network, parts, limits, fixed: Some(&phases), latest: None, rounds: 30 };
         if let Some(plan) = negotiate(&problem, compilation.control, stream) {
             return Some(plan);
         }

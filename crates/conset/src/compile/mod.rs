@@ -16,6 +16,7 @@ mod feasibility;
 mod finish;
 mod improve;
 mod negotiate;
+mod nested;
 mod perfect;
 mod placement;
 mod plan;

@@ -3,7 +3,7 @@
 use super::candidates::{Best, Compilation};
 use super::improve::First;
 use super::plan::Plan;
-use super::{CompileError, apr, improve, shares};
+use super::{CompileError, apr, improve, nested, shares};
 use crate::bounds::{Demand, least_switching, lower_bounds};
 
 /// Vertices over which the paper's compiler may search where its plan is one candidate: some ten seconds.
@@ -137,6 +137,7 @@ impl Compilation<'_> {
             if let Some(first) = best.as_ref().map(|(_, plan)| First::of(plan, &self.demand)) {
                 // First, so that a search that is interrupted is no worse than it either.
                 self.consider_baseline(BASELINE_SIZE, &mut best);
+                nested::nested(self, &mut best);
                 if !(shares::applies(self) && self.divided(&mut best)) {
                     improve::improve(self, first, &mut best);
                 }

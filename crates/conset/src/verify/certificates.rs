@@ -34,6 +34,7 @@ pub fn check_bound(
         Certificate::Chain { connections } => (check.chain(connections, schedule), "s"),
         Certificate::PhasesAndLoad { hop, connection } => (check.phases_and_load(*hop, *connection), "s"),
         Certificate::OpenAtOnce { transfers } => (check.open_at_once(transfers.as_deref(), schedule), "s"),
+        Certificate::Longest { phases, whole } => (check.longest(phases, *whole, schedule), "s"),
         Certificate::Sum { phases, transfers } => (check.sum(phases, transfers.as_deref(), schedule), "s"),
     };
     go_on(interrupt)?;
@@ -375,11 +376,59 @@ impl Check<'_> {
         bound.map(|bound| bound.value).ok_or("it names a bound of the transfers that is not there")
     }
 
-    fn sum(&self, phases: &str, transfers: Option<&str>, schedule: &Schedule) -> Result<f64, &'static str> {
-        let switching = self.switching()?;
-        let transfers = transfers.map(|name| self.of_transfers(name, schedule)).transpose()?.unwrap_or(0.0);
+    /// What the best bound of phases is, and what a phase costs besides its transfers, together.
+    fn switching_of(&self, phases: &str, schedule: &Schedule) -> Result<f64, &'static str> {
         let count = schedule.lower_bounds.iter().find(|bound| bound.name == phases && bound.unit == "phases");
-        let phases = count.ok_or("it adds a bound that is not there")?.value * switching;
+        Ok(count.ok_or("it adds a bound that is not there")?.value * self.switching()?)
+    }
+
+    /// Phases, and for each the longest connection that the channels of those before have no room for.
+    fn longest(&self, phases: &str, whole: bool, schedule: &Schedule) -> Result<f64, &'static str> {
+        let channels = u64::from(self.resources.node_channels.ok_or("nodes have no limit of channels")?);
+        if whole && self.connections.iter().any(|connection| connection.parts != 1) {
+            return Err("its argument needs connections that are not split");
+        }
+        if !self.graph.direct {
+            return Err("its argument needs links between nodes");
+        }
+        let switching = self.switching_of(phases, schedule)?;
+        let Resources { access_seconds, link_seconds, hop_seconds, .. } = *self.resources;
+        let fewest = self.hops()?.fewest;
+        let mut by_source: Vec<&Gathered> = self.connections.iter().collect();
+        by_source.sort_by_key(|connection| connection.source);
+        let (mut source, mut hops) = (u32::MAX, Vec::new());
+        let mut durations = Vec::with_capacity(by_source.len());
+        for connection in by_source {
+            if connection.source != source {
+                if self.interrupt.is_requested() {
+                    return Err(INTERRUPTED);
+                }
+                source = connection.source;
+                hops = self.graph.breadth_first(source as usize);
+            }
+            let there = hops[connection.destination as usize];
+            let latency = f64::from(there - fewest) * hop_seconds;
+            let words = if whole { connection.words } else { 1 };
+            durations.push((words as f64 * access_seconds.max(link_seconds) + latency, u128::from(there) + 1));
+        }
+        durations.sort_by(|a, b| b.0.total_cmp(&a.0));
+        let capacity = u128::from(channels) * self.graph.nodes as u128;
+        // Phase number k + 1 has one of the connections up to the first with which more than k phases are full.
+        let mut total = 0.0;
+        for phase in 0..=durations.iter().map(|&(_, taken)| taken).sum::<u128>() / capacity.max(1) {
+            let mut taken = 0;
+            let over = durations.iter().find(|&&(_, channels)| {
+                taken += channels;
+                taken > phase * capacity
+            });
+            total += over.map_or(0.0, |&(seconds, _)| seconds);
+        }
+        Ok(switching + total + self.resources.leaving_seconds)
+    }
+
+    fn sum(&self, phases: &str, transfers: Option<&str>, schedule: &Schedule) -> Result<f64, &'static str> {
+        let transfers = transfers.map(|name| self.of_transfers(name, schedule)).transpose()?.unwrap_or(0.0);
+        let phases = self.switching_of(phases, schedule)?;
         let hop = self.resources.hop_seconds;
         // Some phase has the connection that takes longest alone, of whose latency a part is in the switching of every phase.
         let alone = if hop > 0.0 { self.hops()?.alone - f64::from(self.hops()?.fewest) * hop } else { 0.0 };

@@ -35,6 +35,8 @@ pub struct Problem<'a> {
     pub limits: &'a [f64],
     /// The phase of each part, where only routes are to be found.
     pub fixed: Option<&'a [u32]>,
+    /// The last phase that each part may be in.
+    pub latest: Option<&'a [u32]>,
     /// Rounds before giving up.
     pub rounds: usize,
 }
@@ -354,7 +356,7 @@ impl<'a> State<'a> {
         if let Some(fixed) = self.problem.fixed {
             return (fixed[part] as usize, fixed[part] as usize);
         }
-        let last = self.copies.len() - 1;
+        let last = self.problem.latest.map_or(self.copies.len() - 1, |latest| latest[part] as usize);
         if self.after.is_empty() {
             return (0, last);
         }
