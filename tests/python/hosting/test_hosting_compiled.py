@@ -342,3 +342,60 @@ def test_what_cannot_be_run_is_refused(tmp_path):
     cut.chmod(0o644)
     with pytest.raises(weft.UsageError, match="may not be run"):
         run(cut, on="ipsc860", ranks=2)
+
+
+POLLING = """    int value = 0, flag = 0, looks = 0, probes = argc > 1;
+    double before = 0, after = 0;
+    if (rank == 0) {
+        MPI_Pcontrol(2003134068, 1e9, 0.0);
+        before = MPI_Wtime();
+        for (int to = 1; to < size; to++) MPI_Send(&to, 1, MPI_INT, to, 0, MPI_COMM_WORLD);
+    } else if (probes) {
+        for (; !flag; looks++) MPI_Iprobe(MPI_ANY_SOURCE, 0, MPI_COMM_WORLD, &flag, MPI_STATUS_IGNORE);
+        MPI_Recv(&value, 1, MPI_INT, 0, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    } else {
+        MPI_Request requests[2];
+        int flags[2] = {0, 0};
+        MPI_Irecv(&value, 1, MPI_INT, 0, 0, MPI_COMM_WORLD, &requests[0]);
+        MPI_Irecv(NULL, 0, MPI_INT, MPI_PROC_NULL, 0, MPI_COMM_WORLD, &requests[1]);
+        while (!flags[0] || !flags[1])
+            for (int i = 0; i < 2; i++, looks++) MPI_Test(&requests[i], &flags[i], MPI_STATUS_IGNORE);
+    }
+    after = MPI_Wtime();
+    MPI_Bcast(&before, 1, MPI_DOUBLE, 0, MPI_COMM_WORLD);
+    if (rank == size - 1) printf("%d %d %.9f %.9f\\n", value, looks, before, after);
+"""
+
+
+@pytest.mark.parametrize("form", [[], ["probes"]])
+def test_a_rank_that_polls_for_long_looks_seldom_and_finds_the_message_when_it_has_come(tmp_path, form):
+    program = written(POLLING, tmp_path)
+    (line,) = virtual(program, *form, ranks=4)
+    value, looks, sent, found = (float(word) for word in line.split())
+    assert value == 3
+    # A look takes what receiving takes, some tens of microseconds, and the wait is some hundred seconds.
+    assert sent > 20
+    assert looks < 2000
+    # Three messages are sent one after another.
+    assert 0 < found - sent < 1e-3
+
+
+def test_a_rank_that_polls_beside_another_takes_the_time_of_its_looks_alone(tmp_path):
+    body = """    int flag, looks = 1000;
+    MPI_Request request;
+    if (rank == 0) {
+        MPI_Irecv(NULL, 0, MPI_INT, 1, 0, MPI_COMM_WORLD, &request);
+        for (int i = 0; i < looks; i++) MPI_Test(&request, &flag, MPI_STATUS_IGNORE);
+        printf("%d %.6f\\n", flag, MPI_Wtime());
+        MPI_Send(NULL, 0, MPI_INT, 1, 0, MPI_COMM_WORLD);
+        MPI_Wait(&request, MPI_STATUS_IGNORE);
+    } else {
+        MPI_Recv(NULL, 0, MPI_INT, 0, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        MPI_Send(NULL, 0, MPI_INT, 0, 0, MPI_COMM_WORLD);
+    }
+"""
+    (line,) = virtual(written(body, tmp_path), ranks=2)
+    flag, time = line.split()
+    # Nothing can happen before the rank sends: its looks do not grow.
+    assert flag == "0"
+    assert 0.01 < float(time) < 0.2
