@@ -52,10 +52,12 @@ $(VENV)/packages-ready: $(VENV)/python-ready pyproject.toml constraints.txt
 # The native half, release build, and weft itself: Python sources are used in place, so only Rust asks for a rebuild.
 $(VENV)/installed: $(VENV)/packages-ready $(RUST_SOURCES)
 	VIRTUAL_ENV=$(abspath $(VENV)) PIP_CONSTRAINT=constraints.txt PIP_NO_DEPS=1 $(BIN)/maturin develop --release --locked
-	cargo build --release --locked --package weft-virtual-mpi --package weft-virtual-openmpi --package weft-capi
+	cargo build --release --locked --package weft-virtual-mpi --package weft-virtual-openmpi \
+	  --package weft-virtual-standard --package weft-capi
 	mkdir -p $(STAND_IN)
 	cp $${CARGO_TARGET_DIR:-target}/release/libweft_virtual_mpi.so $(STAND_IN)/libmpi.so.12
 	cp $${CARGO_TARGET_DIR:-target}/release/libweft_virtual_openmpi.so $(STAND_IN)/libmpi.so.40
+	cp $${CARGO_TARGET_DIR:-target}/release/libweft_virtual_standard.so $(STAND_IN)/libmpi_abi.so.1
 	mkdir -p $(FOREIGN)
 	cp $${CARGO_TARGET_DIR:-target}/release/libweft.so $(FOREIGN)/libweft.so
 	@touch $@

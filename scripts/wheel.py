@@ -52,6 +52,7 @@ GLIBC = "2.17"
 LIBRARIES = {
     "weft-virtual-mpi": "hosting/lib/libmpi.so.12",
     "weft-virtual-openmpi": "hosting/lib/libmpi.so.40",
+    "weft-virtual-standard": "hosting/lib/libmpi_abi.so.1",
     "weft-capi": "capi/lib/libweft.so",
 }
 """Crates whose libraries lie in the package, and where."""

@@ -1,7 +1,9 @@
 """Messages of compiled ranks in virtual time, a process each, per second of processor time.
 
 The ranks of a C program send to each other in pairs and wait for what comes back, by `MPI_Send` and `MPI_Recv` of 64
-bytes. The processor time is that of all processes of `weft run`, less that of a run with a hundredth of the messages.
+bytes. The processor time is that of all processes of `weft run` between the first message and the last: the program
+asks the system for that of its ranks and of the process that runs the simulator, so that starting processes is none of
+it.
 
 Beside it the same program runs in SMPI, the MPI of SimGrid, where that is installed (Debian: `simgrid` and
 `libsimgrid-dev`): compiled for it with `smpicc`, its ranks are in one process, on a cluster of as many hosts;
@@ -12,7 +14,6 @@ from __future__ import annotations
 
 import argparse
 import functools
-import resource
 import shutil
 import subprocess
 import sys
@@ -30,19 +31,50 @@ RANKS = {2: None, 64: 100_000.0, 1024: 20_000.0}
 
 MACHINE = "frontera"
 
+EACH = 400
+"""Messages that each rank sends at least."""
+
 PROGRAM = """
+#define _GNU_SOURCE
 #include <mpi.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <sys/resource.h>
+#include <time.h>
+#include <unistd.h>
+static double own(void) {
+    struct rusage usage;
+    getrusage(RUSAGE_SELF, &usage);
+    return usage.ru_utime.tv_sec + usage.ru_stime.tv_sec + (usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) * 1e-6;
+}
+#ifdef ONE_PROCESS
+static double used(int rank) { return rank ? 0 : own(); }
+#else
+static double used(int rank) {
+    clockid_t clock;
+    struct timespec time = {0, 0};
+    if (rank == 0 && clock_getcpuclockid(getppid(), &clock) == 0) clock_gettime(clock, &time);
+    return own() + time.tv_sec + time.tv_nsec * 1e-9;
+}
+#endif
 int main(int argc, char **argv) {
-    int rank, rounds = atoi(argv[1]);
+    int rank, size, rounds = atoi(argv[1]);
+    double seconds, all;
     char bytes[64] = "";
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &size);
+    MPI_Barrier(MPI_COMM_WORLD);
+    seconds = used(rank);
     for (int i = 0; i < rounds; i++) {
         if (rank % 2) MPI_Recv(bytes, 64, MPI_CHAR, rank ^ 1, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
         MPI_Send(bytes, 64, MPI_CHAR, rank ^ 1, 0, MPI_COMM_WORLD);
         if (rank % 2 == 0) MPI_Recv(bytes, 64, MPI_CHAR, rank ^ 1, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
     }
+    MPI_Barrier(MPI_COMM_WORLD);
+    seconds = used(rank) - seconds;
+    MPI_Reduce(&seconds, &all, 1, MPI_DOUBLE, MPI_SUM, 0, MPI_COMM_WORLD);
+    if (rank == 0) printf("%.9g\\n", (double)rounds * size / all);
     MPI_Finalize();
     return 0;
 }
@@ -66,7 +98,8 @@ PLATFORM = """<?xml version='1.0'?>
 def smpi(source: Path, folder: Path) -> Path:
     """The program compiled for SMPI."""
     program = folder / f"{source.stem}-smpi"
-    subprocess.run(["smpicc", "-O2", "-o", str(program), str(source)], check=True, capture_output=True)
+    smpicc = ["smpicc", "-O2", "-DONE_PROCESS", "-o", str(program), str(source)]
+    subprocess.run(smpicc, check=True, capture_output=True)
     return program
 
 
@@ -84,24 +117,15 @@ def smpi_command(program: Path, ranks: int) -> list[str]:
     return ["smpirun", *where, "--cfg=smpi/simulate-computation:no", str(program)]
 
 
-def seconds(command: Sequence[str], rounds: int) -> float:
-    """Processor time of a run, of all its processes."""
-    before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    subprocess.run([*command, str(rounds)], check=True, capture_output=True)
-    after = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
-
-
 def rate(command: Sequence[str], ranks: int, messages: int) -> float:
-    """Messages a second."""
-    rounds = max(messages // ranks, 1)
-    few = max(rounds // 100, 1)
-    start = seconds(command, few)
-    return (rounds - few) * ranks / (seconds(command, rounds) - start)
+    """Messages a second of processor time, as the program prints them."""
+    rounds = max(messages // ranks, EACH)
+    done = subprocess.run([*command, str(rounds)], check=True, capture_output=True, text=True)
+    return float(done.stdout)
 
 
 def run(chosen: argparse.Namespace, report: Report) -> None:
-    report.protocol = {"messages": chosen.messages, "rounds": chosen.rounds, "machine": MACHINE}
+    report.protocol = {"messages": chosen.messages, "each": EACH, "rounds": chosen.rounds, "machine": MACHINE}
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         source = folder / "pairs.c"

@@ -245,6 +245,14 @@ class Ranks:
     def look(self, waited: float) -> None:
         """Looks for what other ranks say, where this one has waited so long (s) in its call. Raises UsageError."""
 
+    @property
+    def is_in_virtual_time(self) -> bool:
+        """Whether a simulator stands in for the network."""
+
+    def await_request(self, handle: int) -> None:
+        """In virtual time: waits until the request with this handle, which stays a request, is complete, or no rank can
+        go on and the others have said where they are. Raises UsageError."""
+
     def refuse(self) -> None:
         """What came from another rank shows that it is in another call: all are told. Raises UsageError."""
 

@@ -7,7 +7,8 @@
 //!
 //! - where ranks meet before a call ([`Calls::meet`]): everyone hears from everyone, and a difference is one on all;
 //! - in every message that is sent again and again (`persistent`), beside the number or the bytes that travel anyway;
-//! - where a rank waits for longer than [`Calls::PATIENCE`]: it tells the others its call, and hears theirs.
+//! - where a rank waits for longer than [`Calls::PATIENCE`], in virtual time until no rank can go on: it tells the others
+//!   its call, and hears theirs.
 //!
 //! Who finds a difference tells everybody, hears what all have called, and gives the error that shows the calls side by
 //! side; so does everybody who hears of it. A rank that is in no call (it computes, or waits in another library) cannot
@@ -71,6 +72,45 @@ pub struct Waiting {
     looks: u32,
 }
 
+/// How long a rank that has found a difference waits for what the others say.
+struct Patience<'a> {
+    context: &'a Context,
+    start: Instant,
+    /// How often, in virtual time, nothing could happen any more and nobody had said anything.
+    vain: u32,
+}
+
+impl Patience<'_> {
+    fn new(context: &Context) -> Patience<'_> {
+        Patience { context, start: Instant::now(), vain: 0 }
+    }
+
+    fn lasts(&self) -> bool {
+        match &self.context.library.virtual_time {
+            Some(_) => self.vain < Calls::QUIET_LOOKS,
+            None => self.start.elapsed() < Calls::HEARING,
+        }
+    }
+
+    fn renew(&mut self) {
+        self.vain = 0;
+    }
+
+    /// Lets others go on: in virtual time until none of them can.
+    fn pass(&mut self) {
+        match &self.context.library.virtual_time {
+            Some(_) => {
+                self.vain += 1;
+                // Where the wait itself fails there is nobody left to hear of.
+                if self.context.await_request(None).is_err() {
+                    self.vain = Calls::QUIET_LOOKS;
+                }
+            }
+            None => std::thread::yield_now(),
+        }
+    }
+}
+
 /// A message under way and the memory it uses.
 struct Under {
     request: Handle,
@@ -87,9 +127,9 @@ impl Calls {
     const SPIN: u32 = 16;
     /// Looks at a message between two looks at the clock.
     const LOOKS: u32 = 64;
-    /// Looks at a message, in virtual time, before a rank tells the others where it is: the clock of this machine would
-    /// make two runs differ, and most waits that are long in it are of no length there.
-    const VIRTUAL_LOOKS: u32 = 1 << 19;
+    /// How often, in virtual time, a rank that waits looks for what others say once nothing can happen any more: the first
+    /// time all tell their calls, the second time they hear them, the third time what came of that.
+    const QUIET_LOOKS: u32 = 3;
 
     pub(crate) fn new(context: &Rc<Context>, comm: Handle, rank: usize, size: usize, describe: Box<Describe>) -> Calls {
         Calls {
@@ -134,6 +174,11 @@ impl Calls {
     /// What is wrong, since ranks were found in different calls; the text that every rank gives.
     pub fn mismatch(&self) -> Option<String> {
         self.mismatch.borrow().clone()
+    }
+
+    /// Whether a simulator stands in for the network.
+    pub fn is_in_virtual_time(&self) -> bool {
+        self.context.library.virtual_time.is_some()
     }
 
     /// Whether ranks are in different calls for good.
@@ -207,9 +252,6 @@ impl Calls {
 
     #[cold]
     fn look_now(&self, waiting: &mut Waiting) -> Result<(), CommError> {
-        if self.context.in_virtual_time {
-            return if waiting.looks < Calls::VIRTUAL_LOOKS { Ok(()) } else { self.look_after(Calls::PATIENCE) };
-        }
         let now = Instant::now();
         let waited = now - *waiting.since.get_or_insert(now);
         self.look_after(waited)?;
@@ -264,16 +306,17 @@ impl Calls {
         statements[self.rank] = Statement::read(&own);
         let mut sent: Vec<Under> =
             self.others().filter_map(|peer| self.begin_send(peer, ALARM, own.clone()).ok()).collect();
-        let start = Instant::now();
-        while start.elapsed() < Calls::HEARING && (statements.iter().any(Option::is_none) || !sent.is_empty()) {
+        let mut patience = Patience::new(&self.context);
+        while patience.lasts() && (statements.iter().any(Option::is_none) || !sent.is_empty()) {
             sent.retain_mut(|under| !self.is_complete(&mut under.request).unwrap_or(true));
             match self.probed(ALARM) {
                 Some((peer, length)) => {
                     if let Ok(text) = self.received(peer, ALARM, length) {
                         statements[peer] = Statement::read(&text);
                     }
+                    patience.renew();
                 }
-                None => std::thread::yield_now(),
+                None => patience.pass(),
             }
         }
         // What nobody has taken is read by the library until the end.
@@ -367,6 +410,10 @@ impl Calls {
     /// # Errors
     /// When ranks are in different calls, and those of the library.
     pub(crate) fn completed(&self, request: &mut Handle, waiting: &mut Waiting) -> Result<(), CommError> {
+        if self.context.library.virtual_time.is_some() {
+            self.completed_until_quiet(request)?;
+            return self.wait(request);
+        }
         while !self.is_complete(request)? {
             self.look(waiting)?;
             if waiting.looks.is_multiple_of(Calls::SPIN) {
@@ -374,6 +421,28 @@ impl Calls {
             }
         }
         Ok(())
+    }
+
+    /// Waits for a request in virtual time, which knows when no rank can go on: only then is there anything to compare. What
+    /// is not complete after all has been heard never will be, as far as weft knows.
+    ///
+    /// # Errors
+    /// When ranks are in different calls, and those of the library.
+    pub fn completed_until_quiet(&self, request: &Handle) -> Result<(), CommError> {
+        for _ in 0..Calls::QUIET_LOOKS {
+            if self.context.await_request(Some(request))? {
+                break;
+            }
+            self.look_after(Calls::PATIENCE)?;
+        }
+        Ok(())
+    }
+
+    fn wait(&self, request: &mut Handle) -> Result<(), CommError> {
+        let mut status = RawStatus::default();
+        // SAFETY: the request is live, or the library's null request, which is complete.
+        let code = unsafe { (self.context.functions().wait)(request, &mut status) };
+        self.context.check("MPI_Wait", code)
     }
 
     fn begin_send(&self, peer: usize, tag: c_int, words: Box<[u8]>) -> Result<Under, CommError> {
@@ -429,9 +498,7 @@ impl Calls {
     /// A message that has been seen.
     fn received(&self, peer: usize, tag: c_int, length: usize) -> Result<Box<[u8]>, CommError> {
         let mut under = self.begin_receive(peer, tag, length)?;
-        while !self.is_complete(&mut under.request)? {
-            std::thread::yield_now();
-        }
+        self.wait(&mut under.request)?;
         Ok(under.words)
     }
 }

@@ -47,8 +47,6 @@ pub struct Context {
     pub layouts: RefCell<Layouts>,
     /// Windows of shared memory, to be freed by all ranks at the end: freeing one is collective.
     pub windows: RefCell<Vec<Handle>>,
-    /// Whether a simulator stands in for the network, as the environment says.
-    pub in_virtual_time: bool,
     /// After `MPI_Finalize` nothing may be called.
     pub finalized: Cell<bool>,
     /// After the backend's end no window may be read or written: their memory has been given back.
@@ -83,7 +81,6 @@ impl Context {
             collectives: RefCell::new(Vec::with_capacity(8)),
             layouts: RefCell::default(),
             windows: RefCell::default(),
-            in_virtual_time: in_virtual_time(),
             finalized: Cell::new(false),
             windows_freed: Cell::new(false),
             orphans: RefCell::default(),
@@ -122,6 +119,18 @@ impl Context {
     fn too_long(&self, call: &str, len: usize) -> CommError {
         let message = format!("{len} bytes at once; weft passes at most {} to an MPI library", c_int::MAX);
         Failure::Library { rank: self.rank, call: call.to_owned(), message }.into()
+    }
+
+    /// In virtual time, waits until a request is complete, which it then tells, or no rank can go on and no message is under
+    /// way; without a request, for that alone. At once, and complete, elsewhere.
+    pub fn await_request(&self, request: Option<&Handle>) -> Result<bool, CommError> {
+        let Some(functions) = &self.library.virtual_time else { return Ok(true) };
+        let mut is_complete = 0;
+        let address = request.map_or(std::ptr::null(), std::ptr::from_ref);
+        // SAFETY: the request is live or null, and the pointer is to a live value.
+        let code = unsafe { (functions.await_request)(address, &mut is_complete) };
+        self.check("weft_await", code)?;
+        Ok(is_complete != 0)
     }
 
     /// Keeps the memory of a dropped request until the request is complete.

@@ -1,7 +1,9 @@
 //! What programs need whose calls come from outside: a library of MPI over virtual time.
 
 use std::cell::{Cell, OnceCell};
+use std::pin::Pin;
 use std::rc::Rc;
+use std::task::{Context, Poll};
 
 use weft_base::Picos;
 use weft_comm::files::{FileId, FileSystem};
@@ -159,6 +161,18 @@ impl SimComm {
         self.catch_up().await;
     }
 
+    /// Ready when nothing can happen in the run any more: no rank can go on, and no message is under way. Of several ranks
+    /// that wait for it one is told at a time; all are told before one is told again.
+    pub fn quiet(&self) -> Quiet {
+        Quiet { comm: self.clone(), is_registered: false }
+    }
+
+    /// A look that has found nothing: takes at least until `least`, and then until something happens to this rank, but no
+    /// longer than until `until`; no longer than `least` where nothing can happen but that ranks look. Moves the clock.
+    pub fn look_on(&self, least: Picos, until: Picos) -> LookOn {
+        LookOn { comm: self.clone(), least, until, stage: Stage::New }
+    }
+
     /// Asks for this rank to be polled at `time`.
     pub fn wake_at(&self, time: Picos) {
         self.core().borrow_mut().wake_at(self.world_rank, time);
@@ -195,6 +209,91 @@ impl SimComm {
     /// Processor time of receiving an empty message: what a look costs that finds nothing.
     pub fn look_time(&self) -> Picos {
         self.core().borrow_mut().overheads(0).1
+    }
+}
+
+/// What [`SimComm::quiet`] gives.
+pub struct Quiet {
+    comm: SimComm,
+    is_registered: bool,
+}
+
+impl Future for Quiet {
+    type Output = ();
+
+    fn poll(mut self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<()> {
+        let rank = self.comm.world_rank;
+        if !std::mem::replace(&mut self.is_registered, true) {
+            self.comm.core().borrow_mut().await_quiet(rank, true);
+        }
+        let mut core = self.comm.core().borrow_mut();
+        if !core.take_quiet(rank) {
+            return Poll::Pending;
+        }
+        // What came last came to others; the rank knows of it from now on.
+        let now = core.now();
+        let clock = &mut core.rank(rank).clock;
+        *clock = now.max(*clock);
+        Poll::Ready(())
+    }
+}
+
+impl Drop for Quiet {
+    fn drop(&mut self) {
+        if self.is_registered {
+            self.comm.core().borrow_mut().await_quiet(self.comm.world_rank, false);
+        }
+    }
+}
+
+/// What [`SimComm::look_on`] gives.
+pub struct LookOn {
+    comm: SimComm,
+    least: Picos,
+    until: Picos,
+    stage: Stage,
+}
+
+/// How far a look is.
+enum Stage {
+    New,
+    /// Until the time that it takes at least.
+    Least,
+    /// Until it is woken and has taken that.
+    Last,
+}
+
+impl Future for LookOn {
+    type Output = ();
+
+    fn poll(mut self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<()> {
+        let (least, until) = (self.least, self.until);
+        let LookOn { comm, stage, .. } = &mut *self;
+        let rank = comm.world_rank;
+        let mut core = comm.core().borrow_mut();
+        let now = core.now();
+        match stage {
+            Stage::New => {
+                core.begin_noticing(rank);
+                core.end_look_at(rank, least);
+                *stage = Stage::Least;
+                return Poll::Pending;
+            }
+            // What wakes the rank before is what it looks for.
+            Stage::Least | Stage::Last if now < least => {
+                *stage = Stage::Last;
+                return Poll::Pending;
+            }
+            Stage::Least if now < until && core.can_happen() => {
+                core.end_look_at(rank, until);
+                *stage = Stage::Last;
+                return Poll::Pending;
+            }
+            Stage::Least | Stage::Last => {}
+        }
+        let clock = &mut core.rank(rank).clock;
+        *clock = now.max(*clock);
+        Poll::Ready(())
     }
 }
 

@@ -32,6 +32,11 @@ impl<E: Copy> EventQueue<E> {
         Picos(self.last)
     }
 
+    /// How many events are in it.
+    pub fn len(&self) -> usize {
+        self.buckets.iter().map(Vec::len).sum::<usize>() - self.next
+    }
+
     /// Adds an event.
     ///
     /// # Panics

@@ -3,9 +3,10 @@
 mod common;
 
 use common::machine;
+use weft_base::Picos;
 use weft_comm::{CommError, Communicator, Payload, Program, RunError, Source, Tag, TagSelector, Work};
 use weft_machine::{Completion, Switching, Topology};
-use weft_sim::{Options, Outcome, Placement, run, run_with};
+use weft_sim::{Options, Outcome, Placement, SimComm, run, run_with};
 
 const TAG: Tag = Tag::User(1);
 const ANY: TagSelector = TagSelector::AnyUser;
@@ -377,6 +378,47 @@ program!(UntilQuiet(comm) -> f64 {
 });
 
 #[test]
+fn all_ranks_that_wait_for_quiet_are_told_once_before_one_is_told_again() {
+    let order = std::rc::Rc::new(std::cell::RefCell::new(Vec::new()));
+    let start = |comm: SimComm| {
+        let order = order.clone();
+        async move {
+            for _ in 0..3 {
+                comm.quiet().await;
+                order.borrow_mut().push(comm.rank());
+            }
+            Ok(())
+        }
+    };
+    run_with(&machine(ring_of(3), Switching::Wormhole), &Placement::identity(3), start, &Options::default()).unwrap();
+    assert_eq!(*order.borrow(), [0, 1, 2, 0, 1, 2, 0, 1, 2]);
+}
+
+#[test]
+fn a_long_look_ends_when_something_comes_and_at_its_least_where_nothing_can() {
+    let micros = |time: f64| Picos::from_seconds(time * 1e-6);
+    let start = |comm: SimComm| async move {
+        if comm.rank() == 1 {
+            comm.compute(Work::Seconds(500e-6)).await;
+            comm.send(0, TAG, Payload::Phantom(0)).await?;
+            return Ok(vec![]);
+        }
+        let mut times = Vec::new();
+        // Until its end; until the message comes; nothing is left that could.
+        for (least, until) in [(5.0, 100.0), (110.0, 9e6), (600.0, 9e6)] {
+            comm.look_on(micros(least), micros(until)).await;
+            times.push((comm.wtime() * 1e6).round());
+        }
+        comm.recv(Source::Rank(1), TAG.into(), Payload::Phantom(0)).await?;
+        Ok(times)
+    };
+    let machine = machine(ring_of(2), Switching::Wormhole);
+    let outcome = run_with(&machine, &Placement::identity(2), start, &Options::default()).unwrap();
+    // 500, 10 to send, 1 on the link.
+    assert_eq!(outcome.outputs[0], [100.0, 511.0, 600.0]);
+}
+
+#[test]
 fn a_rank_is_told_when_nothing_can_happen_any_more() {
     let outcome = simulate(&machine(ring_of(2), Switching::Wormhole), 2, UntilQuiet).unwrap();
     // 50, 10 to send, 1 and 10 on the link, 10 to receive; at 81 it is quiet; 10 to send, 1 on the link, 10 to receive.
@@ -387,7 +429,7 @@ fn a_rank_is_told_when_nothing_can_happen_any_more() {
 #[test]
 fn a_rank_that_asks_for_a_wake_whenever_it_is_woken_has_one() {
     let polls = std::cell::Cell::new(0);
-    let start = |comm: weft_sim::SimComm| {
+    let start = |comm: SimComm| {
         let polls = &polls;
         async move {
             for _ in 0..10 {

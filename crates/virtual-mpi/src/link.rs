@@ -261,6 +261,32 @@ impl Link {
         }
     }
 
+    /// Ready when nothing can happen in the run any more.
+    pub fn quiet(&self) -> Pin<Box<dyn Future<Output = ()>>> {
+        match self {
+            Link::Simulated(comm) => Box::pin(comm.quiet()),
+            Link::Remote(comm) => {
+                let waits = comm.start(|id| Command::AwaitQuiet { id });
+                Box::pin(async move {
+                    // What waits so cannot fail.
+                    let _ = waits.message().await;
+                })
+            }
+        }
+    }
+
+    /// A look that has found nothing: takes at least until `least`, and then until something happens to this rank, but no
+    /// longer than until `until`.
+    pub async fn look_on(&self, least: Picos, until: Picos) {
+        match self {
+            Link::Simulated(comm) => comm.look_on(least, until).await,
+            Link::Remote(comm) => {
+                // What looks cannot fail.
+                let _ = comm.start(|id| Command::LookOn { id, least: least.0, until: until.0 }).await;
+            }
+        }
+    }
+
     /// Asks for this rank to be woken at `time`.
     pub fn wake_at(&self, time: Picos) {
         match self {

@@ -109,6 +109,11 @@ pub struct Rank {
     nodes: Option<Rc<[u32]>>,
     /// How often the clock was read since the last call of another function, and when it was read last without moving.
     readings: Cell<(u32, Picos)>,
+    /// The clock at the first of the looks in a row that have found nothing; whether the call at hand looks; when the first
+    /// of the requests that were looked at will be complete, if that is known.
+    looking_since: Cell<Option<Picos>>,
+    looked: Cell<bool>,
+    next_known: Cell<Option<Picos>>,
     /// Datatypes that the program has freed, and that requests under way may still need.
     released: RefCell<Vec<c_int>>,
     /// What tells the thread that it runs on from others.
@@ -201,6 +206,12 @@ const READINGS_AT_ONCE: u32 = 1000;
 /// A reading after those takes such a part of what the program has waited by then.
 const WAITED_PART: u64 = 128;
 
+/// A look may take such a part of the time for which the program has looked by then, if that is more than a look takes.
+const LOOKED_PART: u64 = 32;
+
+/// A program that computes between two looks for longer than this, in seconds, and than a look takes, does not only wait.
+const BETWEEN_LOOKS: f64 = 5e-6;
+
 /// At most so many errors are remembered with what they said.
 const ERRORS_KEPT: usize = 1024;
 
@@ -247,6 +258,9 @@ impl Rank {
             nodes: setting.nodes.clone(),
             endpoint,
             readings: Cell::new((0, Picos::ZERO)),
+            looking_since: Cell::new(None),
+            looked: Cell::new(false),
+            next_known: Cell::new(None),
             released: RefCell::default(),
             thread: thread_address(),
         }
@@ -273,6 +287,9 @@ impl Rank {
         self.call.set(call);
         self.endpoint.set_call(call);
         if let Some(seconds) = self.meter.stop() {
+            if seconds > self.endpoint.look_time().seconds().max(BETWEEN_LOOKS) {
+                self.looking_since.set(None);
+            }
             self.block(self.endpoint.compute(Computation::Seconds(seconds)));
         }
     }
@@ -365,16 +382,32 @@ impl Rank {
         self.forget(request);
     }
 
+    /// Waits until a request is complete, or until nothing can happen in the run any more; whether it is complete.
+    pub fn complete_until_quiet(&self, request: Option<&Request>) -> bool {
+        let mut quiet = self.endpoint.quiet();
+        let is_complete = self.block(std::future::poll_fn(|context| {
+            if request.is_some_and(|request| request.poll(context)) {
+                return Poll::Ready(true);
+            }
+            quiet.as_mut().poll(context).map(|()| false)
+        }));
+        if let Some(request) = request.filter(|_| is_complete) {
+            self.forget(request);
+        }
+        is_complete
+    }
+
     /// Which of the requests are complete at this rank's time.
     pub fn test(&self, requests: &[Rc<Request>]) -> Vec<bool> {
         self.block(self.endpoint.settle());
         let mut context = Context::from_waker(Waker::noop());
-        let (done, _): (Vec<bool>, _) = self.endpoint.look(|| {
+        let (done, next): (Vec<bool>, _) = self.endpoint.look(|| {
             for request in self.active.borrow().iter() {
                 request.poll(&mut context);
             }
             requests.iter().map(|request| request.poll(&mut context)).collect()
         });
+        self.next_known.set(next);
         self.forget_done(requests, &done);
         done
     }
@@ -392,12 +425,31 @@ impl Rank {
         self.endpoint.advance_to(now + step);
     }
 
-    /// A look that found nothing has taken its time: programs that look again and again come to an end.
+    /// A look that found nothing has taken its time: programs that look again and again come to an end. One that does
+    /// nothing else waits: its looks grow with what it has waited, and end when something happens to the rank.
     pub fn looked_in_vain(&self) {
-        let least = Picos::from_seconds(LOOK_SECONDS);
-        let end = self.endpoint.clock() + self.endpoint.look_time().max(least);
-        self.endpoint.advance_to(end);
-        self.block(self.endpoint.settle());
+        let clock = self.endpoint.clock();
+        let since = self.looking_since.get().unwrap_or(clock);
+        self.looking_since.set(Some(since));
+        self.keep_looks();
+        let least = clock + self.endpoint.look_time().max(Picos::from_seconds(LOOK_SECONDS));
+        let next = self.next_known.take();
+        let longest = clock + Picos((clock.0 - since.0) / LOOKED_PART);
+        let until = next.map_or(longest, |next| longest.min(next)).max(least);
+        self.block(self.endpoint.look_on(least, until));
+    }
+
+    /// What is called is part of a look, or says what has been known before.
+    pub fn keep_looks(&self) {
+        self.looked.set(true);
+    }
+
+    /// A call of the program is at its end: one that does not look ends a row of looks.
+    #[inline]
+    pub fn end_looks(&self) {
+        if !self.looked.replace(false) {
+            self.looking_since.set(None);
+        }
     }
 
     /// Waits until at least one of the requests is complete; which are.

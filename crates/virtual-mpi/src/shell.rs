@@ -23,6 +23,7 @@ pub fn call(name: &'static str, object: Object, act: impl FnOnce(&Rank) -> Answe
         Ok(()) => abi::SUCCESS,
         Err(fault) => errors::handle(rank, name, object, fault),
     };
+    rank.end_looks();
     rank.leave();
     code
 }

@@ -3,7 +3,8 @@
 use std::ffi::{c_int, c_void};
 use std::sync::atomic::{AtomicPtr, Ordering};
 
-use crate::translation::{Handle, Inner, Status, code_in, code_out, comm_out, datatype_out};
+use crate::inner::Inner;
+use crate::translation::{Copy, Handle, Status, code_in, code_out, comm_out, datatype_out};
 
 /// So many different functions of a program may combine elements, or handle errors.
 const SLOTS: usize = 64;
@@ -82,7 +83,6 @@ pub fn handler(slot: usize) -> *const c_void {
     all[slot]
 }
 
-pub type Copy = unsafe extern "C" fn(Handle, c_int, *mut c_void, *mut c_void, *mut c_void, *mut c_int) -> c_int;
 pub type Delete = unsafe extern "C" fn(Handle, c_int, *mut c_void, *mut c_void) -> c_int;
 
 /// The functions of a kind of attributes, and what they are handed.

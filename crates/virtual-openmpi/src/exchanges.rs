@@ -1,11 +1,9 @@
 //! Exchanges with a datatype for each peer: how many there are, only the communicator says.
-#![allow(non_snake_case, clippy::missing_safety_doc, clippy::too_many_arguments, reason = "as the standard has them")]
 
 use std::ffi::{c_int, c_void};
 
-use crate::translation::{
-    Address as _, Aint, Function, Handle, code_out, comm_in, datatype_in, handles_in, info_in, request_out,
-};
+use crate::passing::{Function, handles_in};
+use crate::translation::{Handle, comm_in, datatype_in};
 
 /// How many ranks a call with a datatype for each is about: sources and destinations.
 unsafe fn rank_counts(comm: Handle, neighbors: bool) -> (c_int, c_int) {
@@ -48,305 +46,23 @@ unsafe fn rank_counts(comm: Handle, neighbors: bool) -> (c_int, c_int) {
     }
 }
 
-/// What a call with a datatype for each peer sends or receives.
-struct Typed {
-    types: Vec<c_int>,
-}
-
-impl Typed {
-    /// # Safety
-    /// There are so many datatypes, unless the buffer stands for the other one.
-    unsafe fn new(buffer: *const c_void, types: *const Handle, count: c_int) -> Typed {
-        let count = if buffer.addr() == 1 { 0 } else { count };
-        // SAFETY: the array has a datatype for each peer, or is not read.
-        Typed { types: unsafe { handles_in(types, count, true, datatype_in) } }
-    }
-
-    fn address(&self) -> *const c_int {
-        self.types.as_ptr()
-    }
-}
-
-pub unsafe extern "C" fn MPI_Alltoallw(
-    sendbuf: *const c_void,
-    sendcounts: *const c_int,
-    sdispls: *const c_int,
-    sendtypes: *const Handle,
-    recvbuf: *mut c_void,
-    recvcounts: *const c_int,
-    rdispls: *const c_int,
-    recvtypes: *const Handle,
+/// What a call with a datatype for each peer sends or receives; nothing where the buffer stands for the other one.
+///
+/// # Safety
+/// There are so many datatypes, unless the buffer stands for the other one.
+pub unsafe fn peer_types(
+    buffer: *const c_void,
+    types: *const Handle,
     comm: Handle,
-) -> c_int {
-    static FUNCTION: Function = Function::new(c"MPI_Alltoallw");
-    type Call = unsafe extern "C" fn(
-        *const c_void,
-        *const c_int,
-        *const c_int,
-        *const c_int,
-        *mut c_void,
-        *const c_int,
-        *const c_int,
-        *const c_int,
-        c_int,
-    ) -> c_int;
-    // SAFETY: the function has these parameters; the arrays have a datatype for each peer.
-    unsafe {
-        let (sources, destinations) = rank_counts(comm, false);
-        let (sent, received) = (Typed::new(sendbuf, sendtypes, destinations), Typed::new(recvbuf, recvtypes, sources));
-        let function: Call = FUNCTION.get();
-        let result = function(
-            sendbuf.in_place(),
-            sendcounts,
-            sdispls,
-            sent.address(),
-            recvbuf,
-            recvcounts,
-            rdispls,
-            received.address(),
-            comm_in(comm),
-        );
-        code_out(result)
+    neighbors: bool,
+    sends: bool,
+) -> Vec<c_int> {
+    if buffer.addr() == 1 {
+        return Vec::new();
     }
-}
-
-pub unsafe extern "C" fn MPI_Ialltoallw(
-    sendbuf: *const c_void,
-    sendcounts: *const c_int,
-    sdispls: *const c_int,
-    sendtypes: *const Handle,
-    recvbuf: *mut c_void,
-    recvcounts: *const c_int,
-    rdispls: *const c_int,
-    recvtypes: *const Handle,
-    comm: Handle,
-    request: *mut Handle,
-) -> c_int {
-    static FUNCTION: Function = Function::new(c"MPI_Ialltoallw");
-    type Call = unsafe extern "C" fn(
-        *const c_void,
-        *const c_int,
-        *const c_int,
-        *const c_int,
-        *mut c_void,
-        *const c_int,
-        *const c_int,
-        *const c_int,
-        c_int,
-        *mut c_int,
-    ) -> c_int;
-    // SAFETY: the function has these parameters; the arrays have a datatype for each peer.
+    // SAFETY: the communicator says how many peers there are, and the array has a datatype for each.
     unsafe {
-        let (sources, destinations) = rank_counts(comm, false);
-        let (sent, received) = (Typed::new(sendbuf, sendtypes, destinations), Typed::new(recvbuf, recvtypes, sources));
-        let function: Call = FUNCTION.get();
-        let mut number = 0;
-        let result = function(
-            sendbuf.in_place(),
-            sendcounts,
-            sdispls,
-            sent.address(),
-            recvbuf,
-            recvcounts,
-            rdispls,
-            received.address(),
-            comm_in(comm),
-            &raw mut number,
-        );
-        *request = request_out(number);
-        code_out(result)
-    }
-}
-
-pub unsafe extern "C" fn MPI_Alltoallw_init(
-    sendbuf: *const c_void,
-    sendcounts: *const c_int,
-    sdispls: *const c_int,
-    sendtypes: *const Handle,
-    recvbuf: *mut c_void,
-    recvcounts: *const c_int,
-    rdispls: *const c_int,
-    recvtypes: *const Handle,
-    comm: Handle,
-    info: Handle,
-    request: *mut Handle,
-) -> c_int {
-    static FUNCTION: Function = Function::new(c"MPI_Alltoallw_init");
-    type Call = unsafe extern "C" fn(
-        *const c_void,
-        *const c_int,
-        *const c_int,
-        *const c_int,
-        *mut c_void,
-        *const c_int,
-        *const c_int,
-        *const c_int,
-        c_int,
-        c_int,
-        *mut c_int,
-    ) -> c_int;
-    // SAFETY: the function has these parameters; the arrays have a datatype for each peer.
-    unsafe {
-        let (sources, destinations) = rank_counts(comm, false);
-        let (sent, received) = (Typed::new(sendbuf, sendtypes, destinations), Typed::new(recvbuf, recvtypes, sources));
-        let function: Call = FUNCTION.get();
-        let mut number = 0;
-        let result = function(
-            sendbuf.in_place(),
-            sendcounts,
-            sdispls,
-            sent.address(),
-            recvbuf,
-            recvcounts,
-            rdispls,
-            received.address(),
-            comm_in(comm),
-            info_in(info),
-            &raw mut number,
-        );
-        *request = request_out(number);
-        code_out(result)
-    }
-}
-
-pub unsafe extern "C" fn MPI_Neighbor_alltoallw(
-    sendbuf: *const c_void,
-    sendcounts: *const c_int,
-    sdispls: *const Aint,
-    sendtypes: *const Handle,
-    recvbuf: *mut c_void,
-    recvcounts: *const c_int,
-    rdispls: *const Aint,
-    recvtypes: *const Handle,
-    comm: Handle,
-) -> c_int {
-    static FUNCTION: Function = Function::new(c"MPI_Neighbor_alltoallw");
-    type Call = unsafe extern "C" fn(
-        *const c_void,
-        *const c_int,
-        *const Aint,
-        *const c_int,
-        *mut c_void,
-        *const c_int,
-        *const Aint,
-        *const c_int,
-        c_int,
-    ) -> c_int;
-    // SAFETY: the function has these parameters; the arrays have a datatype for each peer.
-    unsafe {
-        let (sources, destinations) = rank_counts(comm, true);
-        let (sent, received) = (Typed::new(sendbuf, sendtypes, destinations), Typed::new(recvbuf, recvtypes, sources));
-        let function: Call = FUNCTION.get();
-        let result = function(
-            sendbuf.in_place(),
-            sendcounts,
-            sdispls,
-            sent.address(),
-            recvbuf,
-            recvcounts,
-            rdispls,
-            received.address(),
-            comm_in(comm),
-        );
-        code_out(result)
-    }
-}
-
-pub unsafe extern "C" fn MPI_Ineighbor_alltoallw(
-    sendbuf: *const c_void,
-    sendcounts: *const c_int,
-    sdispls: *const Aint,
-    sendtypes: *const Handle,
-    recvbuf: *mut c_void,
-    recvcounts: *const c_int,
-    rdispls: *const Aint,
-    recvtypes: *const Handle,
-    comm: Handle,
-    request: *mut Handle,
-) -> c_int {
-    static FUNCTION: Function = Function::new(c"MPI_Ineighbor_alltoallw");
-    type Call = unsafe extern "C" fn(
-        *const c_void,
-        *const c_int,
-        *const Aint,
-        *const c_int,
-        *mut c_void,
-        *const c_int,
-        *const Aint,
-        *const c_int,
-        c_int,
-        *mut c_int,
-    ) -> c_int;
-    // SAFETY: the function has these parameters; the arrays have a datatype for each peer.
-    unsafe {
-        let (sources, destinations) = rank_counts(comm, true);
-        let (sent, received) = (Typed::new(sendbuf, sendtypes, destinations), Typed::new(recvbuf, recvtypes, sources));
-        let function: Call = FUNCTION.get();
-        let mut number = 0;
-        let result = function(
-            sendbuf.in_place(),
-            sendcounts,
-            sdispls,
-            sent.address(),
-            recvbuf,
-            recvcounts,
-            rdispls,
-            received.address(),
-            comm_in(comm),
-            &raw mut number,
-        );
-        *request = request_out(number);
-        code_out(result)
-    }
-}
-
-pub unsafe extern "C" fn MPI_Neighbor_alltoallw_init(
-    sendbuf: *const c_void,
-    sendcounts: *const c_int,
-    sdispls: *const Aint,
-    sendtypes: *const Handle,
-    recvbuf: *mut c_void,
-    recvcounts: *const c_int,
-    rdispls: *const Aint,
-    recvtypes: *const Handle,
-    comm: Handle,
-    info: Handle,
-    request: *mut Handle,
-) -> c_int {
-    static FUNCTION: Function = Function::new(c"MPI_Neighbor_alltoallw_init");
-    type Call = unsafe extern "C" fn(
-        *const c_void,
-        *const c_int,
-        *const Aint,
-        *const c_int,
-        *mut c_void,
-        *const c_int,
-        *const Aint,
-        *const c_int,
-        c_int,
-        c_int,
-        *mut c_int,
-    ) -> c_int;
-    // SAFETY: the function has these parameters; the arrays have a datatype for each peer.
-    unsafe {
-        let (sources, destinations) = rank_counts(comm, true);
-        let (sent, received) = (Typed::new(sendbuf, sendtypes, destinations), Typed::new(recvbuf, recvtypes, sources));
-        let function: Call = FUNCTION.get();
-        let mut number = 0;
-        let result = function(
-            sendbuf.in_place(),
-            sendcounts,
-            sdispls,
-            sent.address(),
-            recvbuf,
-            recvcounts,
-            rdispls,
-            received.address(),
-            comm_in(comm),
-            info_in(info),
-            &raw mut number,
-        );
-        *request = request_out(number);
-        code_out(result)
+        let (sources, destinations) = rank_counts(comm, neighbors);
+        handles_in(types, if sends { destinations } else { sources }, true, datatype_in)
     }
 }

@@ -3,11 +3,15 @@
 //!
 //! Handles are addresses there: of objects that the library exports where they are predefined, else opaque. Here an
 //! opaque handle is MPICH's number as an address, and each exported object begins with the number that it stands for.
-//! The functions are written by `build.rs` from the table of `virtual-mpi`; those that want more are in [`special`] and [`exchanges`].
+//! The functions are written by `build.rs` from the table of `virtual-mpi`; those that want more are
+//! in [`special`] and [`creation`].
 
 mod callbacks;
+mod creation;
 mod exchanges;
+mod inner;
 mod objects;
+mod passing;
 mod special;
 mod translation;
 
@@ -21,6 +25,9 @@ mod translation;
     clippy::missing_transmute_annotations
 )]
 mod functions {
+    use crate::exchanges::peer_types;
+    use crate::inner::{Aint, Inner};
+    use crate::passing::*;
     use crate::translation::*;
     use std::ffi::{c_char, c_int, c_void};
     include!(concat!(env!("OUT_DIR"), "/functions.rs"));
@@ -28,13 +35,14 @@ mod functions {
 
 /// The functions of MPI whose translation is not that of their parameters one by one.
 mod by_hand {
-    pub use crate::exchanges::*;
+    pub use crate::creation::*;
     pub use crate::special::*;
 }
 
 /// The functions of MPI as programs see them: each under its name, and under that of the profiling interface.
 #[allow(non_snake_case, clippy::missing_safety_doc, clippy::too_many_arguments)]
 mod exports {
+    use crate::inner::Aint;
     use crate::translation::*;
     use crate::{by_hand, functions};
     use std::ffi::{c_char, c_int, c_void};

@@ -1,144 +1,11 @@
-//! Functions whose translation is not that of their parameters one by one: those that are handed functions of the
-//! program, and strings of other lengths.
+//! Functions whose translation is not that of their parameters one by one: those of strings of other lengths, and on
+//! attributes.
 #![allow(non_snake_case, clippy::missing_safety_doc, clippy::too_many_arguments, reason = "as the standard has them")]
 
 use std::ffi::{c_char, c_int, c_void};
 
-use crate::callbacks::{self, Attribute, Generalized};
-use crate::translation::{
-    Function, Handle, code_in, code_out, comm_in, datatype_in, errhandler_out, info_in, op_out, request_out, win_in,
-};
-
-/// MPI_ERR_OTHER.
-const NO_SLOT: c_int = 16;
-
-#[cold]
-fn no_slot(what: &str) -> c_int {
-    eprintln!("weft: the program makes more than 64 different {what}; there are places for no more");
-    NO_SLOT
-}
-
-pub unsafe extern "C" fn MPI_Op_create(function: *const c_void, commute: c_int, op: *mut Handle) -> c_int {
-    static FUNCTION: Function = Function::new(c"MPI_Op_create");
-    let Some(slot) = callbacks::OPERATIONS.slot(function) else { return no_slot("operations") };
-    let mut number = 0;
-    // SAFETY: the function has these parameters; the program hands in where the handle belongs.
-    unsafe {
-        let create: unsafe extern "C" fn(*const c_void, c_int, *mut c_int) -> c_int = FUNCTION.get();
-        let result = create(callbacks::operation(slot), commute, &raw mut number);
-        *op = op_out(number);
-        code_out(result)
-    }
-}
-
-/// Makes an error handler by a function of the library.
-unsafe fn create_handler(create: &Function, function: *const c_void, errhandler: *mut Handle) -> c_int {
-    let Some(slot) = callbacks::HANDLERS.slot(function) else { return no_slot("error handlers") };
-    let mut number = 0;
-    // SAFETY: functions that make error handlers have these parameters; the program hands in where the handle belongs.
-    unsafe {
-        let create: unsafe extern "C" fn(*const c_void, *mut c_int) -> c_int = create.get();
-        let result = create(callbacks::handler(slot), &raw mut number);
-        *errhandler = errhandler_out(number);
-        code_out(result)
-    }
-}
-
-pub unsafe extern "C" fn MPI_Comm_create_errhandler(function: *const c_void, errhandler: *mut Handle) -> c_int {
-    static FUNCTION: Function = Function::new(c"MPI_Comm_create_errhandler");
-    // SAFETY: the program hands in where the handle belongs.
-    unsafe { create_handler(&FUNCTION, function, errhandler) }
-}
-
-pub unsafe extern "C" fn MPI_Errhandler_create(function: *const c_void, errhandler: *mut Handle) -> c_int {
-    // SAFETY: as of the function that has taken its place.
-    unsafe { MPI_Comm_create_errhandler(function, errhandler) }
-}
-
-pub unsafe extern "C" fn MPI_Win_create_errhandler(function: *const c_void, errhandler: *mut Handle) -> c_int {
-    static FUNCTION: Function = Function::new(c"MPI_Win_create_errhandler");
-    // SAFETY: the program hands in where the handle belongs.
-    unsafe { create_handler(&FUNCTION, function, errhandler) }
-}
-
-pub unsafe extern "C" fn MPI_File_create_errhandler(function: *const c_void, errhandler: *mut Handle) -> c_int {
-    static FUNCTION: Function = Function::new(c"MPI_File_create_errhandler");
-    // SAFETY: the program hands in where the handle belongs.
-    unsafe { create_handler(&FUNCTION, function, errhandler) }
-}
-
-pub unsafe extern "C" fn MPI_Session_create_errhandler(function: *const c_void, errhandler: *mut Handle) -> c_int {
-    static FUNCTION: Function = Function::new(c"MPI_Session_create_errhandler");
-    // SAFETY: the program hands in where the handle belongs.
-    unsafe { create_handler(&FUNCTION, function, errhandler) }
-}
-
-/// Makes a kind of attributes by a function of the library.
-unsafe fn create_keyval(
-    create: &Function,
-    copy: *const c_void,
-    delete: *const c_void,
-    keyval: *mut c_int,
-    extra_state: *mut c_void,
-) -> c_int {
-    type Create = unsafe extern "C" fn(*const c_void, *const c_void, *mut c_int, *mut c_void) -> c_int;
-    // SAFETY: the program hands in functions of these types, or none; functions that make kinds have these parameters.
-    unsafe {
-        let attribute = Attribute {
-            copy: std::mem::transmute::<*const c_void, Option<callbacks::Copy>>(copy),
-            delete: std::mem::transmute::<*const c_void, Option<callbacks::Delete>>(delete),
-            extra_state,
-        };
-        let create: Create = create.get();
-        // Attributes may outlive their kind.
-        let state = Box::leak(Box::new(attribute));
-        let (copy, delete) = (callbacks::copy_attribute as *const c_void, callbacks::delete_attribute as *const c_void);
-        code_out(create(copy, delete, keyval, (&raw mut *state).cast()))
-    }
-}
-
-pub unsafe extern "C" fn MPI_Comm_create_keyval(
-    copy: *const c_void,
-    delete: *const c_void,
-    keyval: *mut c_int,
-    extra_state: *mut c_void,
-) -> c_int {
-    static FUNCTION: Function = Function::new(c"MPI_Comm_create_keyval");
-    // SAFETY: the program keeps to what MPI asks for.
-    unsafe { create_keyval(&FUNCTION, copy, delete, keyval, extra_state) }
-}
-
-pub unsafe extern "C" fn MPI_Keyval_create(
-    copy: *const c_void,
-    delete: *const c_void,
-    keyval: *mut c_int,
-    extra_state: *mut c_void,
-) -> c_int {
-    // SAFETY: as of the function that has taken its place.
-    unsafe { MPI_Comm_create_keyval(copy, delete, keyval, extra_state) }
-}
-
-pub unsafe extern "C" fn MPI_Type_create_keyval(
-    copy: *const c_void,
-    delete: *const c_void,
-    keyval: *mut c_int,
-    extra_state: *mut c_void,
-) -> c_int {
-    static FUNCTION: Function = Function::new(c"MPI_Type_create_keyval");
-    // SAFETY: the program keeps to what MPI asks for.
-    unsafe { create_keyval(&FUNCTION, copy, delete, keyval, extra_state) }
-}
-
-pub unsafe extern "C" fn MPI_Win_create_keyval(
-    copy: *const c_void,
-    delete: *const c_void,
-    keyval: *mut c_int,
-    extra_state: *mut c_void,
-) -> c_int {
-    static FUNCTION: Function = Function::new(c"MPI_Win_create_keyval");
-    // SAFETY: the program keeps to what MPI asks for.
-    unsafe { create_keyval(&FUNCTION, copy, delete, keyval, extra_state) }
-}
+use crate::passing::Function;
+use crate::translation::{Handle, code_in, code_out, comm_in, datatype_in, info_in, win_in};
 
 /// An attribute is not copied.
 #[unsafe(no_mangle)]
@@ -210,33 +77,6 @@ attribute_functions! {
     OMPI_C_MPI_COMM_NULL_COPY_FN OMPI_C_MPI_COMM_DUP_FN OMPI_C_MPI_COMM_NULL_DELETE_FN;
     OMPI_C_MPI_TYPE_NULL_COPY_FN OMPI_C_MPI_TYPE_DUP_FN OMPI_C_MPI_TYPE_NULL_DELETE_FN;
     OMPI_C_MPI_WIN_NULL_COPY_FN OMPI_C_MPI_WIN_DUP_FN OMPI_C_MPI_WIN_NULL_DELETE_FN;
-}
-
-pub unsafe extern "C" fn MPI_Grequest_start(
-    query: *const c_void,
-    free: *const c_void,
-    cancel: *const c_void,
-    extra_state: *mut c_void,
-    request: *mut Handle,
-) -> c_int {
-    static FUNCTION: Function = Function::new(c"MPI_Grequest_start");
-    type Start = unsafe extern "C" fn(*const c_void, *const c_void, *const c_void, *mut c_void, *mut c_int) -> c_int;
-    // SAFETY: the program hands in functions of these types; the function of the library has these parameters.
-    unsafe {
-        let state = Box::into_raw(Box::new(Generalized {
-            query: std::mem::transmute::<*const c_void, callbacks::Query>(query),
-            free: std::mem::transmute::<*const c_void, callbacks::Free>(free),
-            cancel: std::mem::transmute::<*const c_void, callbacks::Cancel>(cancel),
-            extra_state,
-        }));
-        let start: Start = FUNCTION.get();
-        let functions =
-            [callbacks::query as *const c_void, callbacks::free as *const c_void, callbacks::cancel as *const c_void];
-        let mut number = 0;
-        let result = start(functions[0], functions[1], functions[2], state.cast(), &raw mut number);
-        *request = request_out(number);
-        code_out(result)
-    }
 }
 
 /// Calls a function that writes a string of at most `INNER` bytes, of which the program has space for `outer`.

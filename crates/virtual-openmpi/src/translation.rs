@@ -1,72 +1,14 @@
 //! Open MPI's numbers, handles and statuses as MPICH's, and back (`mpi.h` of Open MPI 4.1 and 5, and of MPICH 4 and 5).
 
 use std::collections::HashMap;
-use std::ffi::{CStr, c_int, c_void};
+use std::ffi::{c_int, c_void};
 use std::sync::OnceLock;
-use std::sync::atomic::{AtomicPtr, Ordering};
 
+use crate::inner::{Aint, Inner};
 use crate::objects::{KNOWN, Kind, Known};
 
-pub type Aint = isize;
 /// A handle of Open MPI's interface.
 pub type Handle = *mut c_void;
-
-/// A function of the library that stands in for MPICH, once it has been looked up.
-pub struct Function {
-    name: &'static CStr,
-    address: AtomicPtr<c_void>,
-}
-
-impl Function {
-    pub const fn new(name: &'static CStr) -> Function {
-        Function { name, address: AtomicPtr::new(std::ptr::null_mut()) }
-    }
-
-    /// The function, as one of type `F`.
-    ///
-    /// # Safety
-    /// `F` is the type of a pointer to a function with this one's parameters.
-    pub unsafe fn get<F: Copy>(&self) -> F {
-        let mut address = self.address.load(Ordering::Relaxed);
-        if address.is_null() {
-            address = look_up(self.name);
-            self.address.store(address, Ordering::Relaxed);
-        }
-        // SAFETY: the caller names the function's type, which has the size of an address.
-        unsafe { std::mem::transmute_copy(&address) }
-    }
-}
-
-/// The variable that names the library which stands in for MPICH.
-const LIBRARY: &str = "WEFT_RUN_LIBRARY";
-
-/// The library that stands in for MPICH; other symbols of the program do not get between its own.
-fn library() -> *mut c_void {
-    static LOADED: OnceLock<usize> = OnceLock::new();
-    let load = || {
-        let path = std::env::var(LIBRARY).unwrap_or_default();
-        let path = std::ffi::CString::new(path).unwrap_or_default();
-        // SAFETY: the path ends with zero.
-        let library = unsafe { libc::dlopen(path.as_ptr(), libc::RTLD_NOW | libc::RTLD_LOCAL | libc::RTLD_DEEPBIND) };
-        if path.is_empty() || library.is_null() {
-            eprintln!("weft: MPI was called outside of a run in virtual time; start the program with `weft run`");
-            std::process::exit(1);
-        }
-        library.addr()
-    };
-    std::ptr::with_exposed_provenance_mut(*LOADED.get_or_init(load))
-}
-
-#[cold]
-fn look_up(name: &CStr) -> *mut c_void {
-    // SAFETY: the library is loaded, and the name ends with zero.
-    let address = unsafe { libc::dlsym(library(), name.as_ptr()) };
-    if address.is_null() {
-        eprintln!("weft: {} is not supported in virtual time", name.to_string_lossy());
-        std::process::exit(1);
-    }
-    address
-}
 
 /// Addresses of the predefined handles, as the program sees them.
 fn addresses() -> &'static HashMap<(c_int, bool), usize> {
@@ -163,33 +105,6 @@ pub fn file_out(handle: usize) -> Handle {
     handle_out(handle as c_int, Kind::File)
 }
 
-/// MPICH's handles of an array; zeros where the array is only written.
-///
-/// # Safety
-/// The array has so many handles, if it is read.
-pub unsafe fn handles_in(
-    array: *const Handle,
-    count: c_int,
-    reads: bool,
-    translate: unsafe fn(Handle) -> c_int,
-) -> Vec<c_int> {
-    let count = if array.is_null() { 0 } else { count.max(0) as usize };
-    // SAFETY: an array that is read has so many handles.
-    let read = |index| if reads { unsafe { translate(array.add(index).read()) } } else { 0 };
-    (0..count).map(read).collect()
-}
-
-/// Writes handles to an array of the program.
-///
-/// # Safety
-/// The array has so many.
-pub unsafe fn handles_out(array: *mut Handle, handles: &[c_int], translate: fn(c_int) -> Handle) {
-    for (index, &handle) in handles.iter().enumerate() {
-        // SAFETY: the array of the program has an element for each handle.
-        unsafe { array.add(index).write(translate(handle)) };
-    }
-}
-
 /// A status of Open MPI.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
@@ -199,17 +114,6 @@ pub struct Status {
     error: c_int,
     cancelled: c_int,
     bytes: usize,
-}
-
-/// A status of MPICH.
-#[repr(C)]
-#[derive(Clone, Copy, Debug)]
-pub struct Inner {
-    count_lo: c_int,
-    count_hi_and_cancelled: c_int,
-    source: c_int,
-    tag: c_int,
-    error: c_int,
 }
 
 impl From<Status> for Inner {
@@ -234,59 +138,6 @@ impl From<Inner> for Status {
             cancelled: status.count_hi_and_cancelled & 1,
             bytes: status.count_lo as u32 as usize | high,
         }
-    }
-}
-
-/// Statuses of a call; nobody may want to know them.
-pub struct Statuses(Option<Vec<Inner>>);
-
-impl Statuses {
-    /// Where the library finds them.
-    pub fn address(&mut self) -> *mut Inner {
-        // MPICH says with 1 that nobody wants to know.
-        self.0.as_mut().map_or(std::ptr::without_provenance_mut(1), Vec::as_mut_ptr)
-    }
-}
-
-/// # Safety
-/// The array has so many statuses, or is the address that says that nobody wants to know.
-pub unsafe fn statuses_in(array: *const Status, count: c_int) -> Statuses {
-    if array.is_null() {
-        return Statuses(None);
-    }
-    // SAFETY: the array of the program has so many statuses.
-    let read = |index| unsafe { Inner::from(array.add(index).read()) };
-    Statuses(Some((0..count.max(0) as usize).map(read).collect()))
-}
-
-/// # Safety
-/// As of [`statuses_in`].
-pub unsafe fn statuses_out(array: *mut Status, statuses: &Statuses) {
-    for (index, &status) in statuses.0.iter().flatten().enumerate() {
-        // SAFETY: the array of the program has an element for each status.
-        unsafe { array.add(index).write(status.into()) };
-    }
-}
-
-/// The buffer that says that the other one of its call is meant too.
-pub fn buffer_in<T: Address>(buffer: T) -> T {
-    buffer.in_place()
-}
-
-/// An address of the program's, to be changed or not.
-pub trait Address {
-    fn in_place(self) -> Self;
-}
-
-impl Address for *const c_void {
-    fn in_place(self) -> *const c_void {
-        if self.addr() == 1 { std::ptr::without_provenance(usize::MAX) } else { self }
-    }
-}
-
-impl Address for *mut c_void {
-    fn in_place(self) -> *mut c_void {
-        if self.addr() == 1 { std::ptr::without_provenance_mut(usize::MAX) } else { self }
     }
 }
 
@@ -326,11 +177,64 @@ pub fn distribution_argument_in(argument: c_int) -> c_int {
     if argument == -1 { -49767 } else { argument }
 }
 
+/// MPI_ERR_OTHER.
+pub const OTHER: c_int = 16;
+
+/// Addresses that stand for graphs without weights, and for no weights of no neighbours.
+pub const UNWEIGHTED: usize = 2;
+pub const WEIGHTS_EMPTY: usize = 3;
+
+/// Numbers that both have.
+macro_rules! as_they_are {
+    ($($name:ident)*) => {
+        $(pub fn $name(number: c_int) -> c_int {
+            number
+        })*
+    };
+}
+
+as_they_are! {
+    tag_in tag_out whence_in file_mode_in file_mode_out thread_level_in thread_level_out comparison_out
+}
+
+/// The displacement that stands for the one at hand is the same.
+pub fn displacement_in(displacement: Aint) -> Aint {
+    displacement
+}
+
+/// Memory for buffered sends; Open MPI has no address that stands for the library's own.
+pub fn attached_in(buffer: *mut c_void) -> *mut c_void {
+    buffer
+}
+
 /// # Safety
-/// The array has so many numbers.
-pub unsafe fn numbers_in(array: *const c_int, count: c_int, translate: fn(c_int) -> c_int) -> Vec<c_int> {
-    // SAFETY: the array of the program has so many numbers.
-    (0..count.max(0) as usize).map(|index| translate(unsafe { array.add(index).read() })).collect()
+/// Nothing is read.
+pub unsafe fn attached_out(_: *mut c_void) {}
+
+/// A function that copies attributes.
+pub type Copy = unsafe extern "C" fn(Handle, c_int, *mut c_void, *mut c_void, *mut c_void, *mut c_int) -> c_int;
+
+/// A function that copies attributes, as the program hands it in.
+///
+/// # Safety
+/// It is one of the program, or none.
+pub unsafe fn copy_in(function: *const c_void) -> Option<Copy> {
+    // SAFETY: the caller hands in a function of this type, or none.
+    unsafe { std::mem::transmute(function) }
+}
+
+/// Real numbers come before whole ones in MPICH.
+pub fn type_class_in(class: c_int) -> c_int {
+    match class {
+        1 => 2,
+        2 => 1,
+        other => other,
+    }
+}
+
+/// A kind of attributes that has been freed.
+pub fn keyval_out(_: c_int) -> c_int {
+    -1
 }
 
 /// Graphs are 1 and Cartesian topologies 2 in MPICH.

@@ -177,6 +177,19 @@ impl PyRanks {
         without_python(py, || calls.look_after(waited).map_err(|error| refused(comm, error)))
     }
 
+    /// Whether a simulator stands in for the network.
+    #[getter]
+    fn is_in_virtual_time(&self) -> bool {
+        self.0.as_ref().and_then(MpiComm::calls).is_some_and(Calls::is_in_virtual_time)
+    }
+
+    /// In virtual time: waits until the request with this handle, which stays a request, is complete, or no rank can go on
+    /// and the others have said where they are. Raises UsageError.
+    fn await_request(&self, py: Python<'_>, handle: usize) -> PyResult<()> {
+        let Some((comm, calls)) = self.0.as_ref().and_then(|comm| Some((comm, comm.calls()?))) else { return Ok(()) };
+        without_python(py, || calls.completed_until_quiet(&handle).map_err(|error| refused(comm, error)))
+    }
+
     /// What came from another rank shows that it is in another call: all are told. Raises UsageError.
     fn refuse(&self, py: Python<'_>) -> PyResult<()> {
         let Some((comm, calls)) = self.0.as_ref().and_then(|comm| Some((comm, comm.calls()?))) else { return Ok(()) };

@@ -72,6 +72,8 @@ class Call:
             return wait
         from mpi4py import MPI
 
+        if self._native.is_in_virtual_time:
+            return self._awaiting_virtually(request, received)
         test = request.Test
         if received is None:
             wait_for = self._wait_for
@@ -90,6 +92,25 @@ class Call:
             except MPI.Exception as error:
                 self._refuse_truncated(error)
             if status.count != received:
+                self.refuse()
+
+        return come
+
+    def _awaiting_virtually(self, request: Any, received: int | None) -> Callable[[], None]:
+        """As `awaiting` in virtual time, which knows when no rank can go on; a test would take time there."""
+        from mpi4py import MPI
+
+        assert self._native is not None
+        native, status = self._native, MPI.Status()
+
+        def come() -> None:
+            calls.detail(self._digest, self._detail)
+            native.await_request(MPI._handleof(request))
+            try:
+                request.Wait(status)
+            except MPI.Exception as error:
+                self._refuse_truncated(error)
+            if received is not None and status.count != received:
                 self.refuse()
 
         return come

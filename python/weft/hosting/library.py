@@ -7,7 +7,7 @@ import functools
 import os
 from pathlib import Path
 
-__all__ = ["load", "open_mpi_path", "path"]
+__all__ = ["load", "open_mpi_path", "path", "standard_path"]
 
 NAME = "libmpi.so.12"
 """What programs that were compiled against MPICH's interface ask for."""
@@ -15,6 +15,10 @@ NAME = "libmpi.so.12"
 
 OPEN_MPI_NAME = "libmpi.so.40"
 """What programs that were compiled against Open MPI 3, 4 or 5 ask for."""
+
+
+STANDARD_NAMES = ("libmpi_abi.so.1", "libmpi_abi.so.0")
+"""What programs that were compiled against the standard's own interface ask for."""
 
 
 def path() -> Path:
@@ -25,6 +29,11 @@ def path() -> Path:
 def open_mpi_path() -> Path:
     """Path of the library that has Open MPI's interface and calls the other one."""
     return Path(__file__).parent / "lib" / OPEN_MPI_NAME
+
+
+def standard_path() -> Path:
+    """Path of the library that has the standard's interface and calls the first one."""
+    return Path(__file__).parent / "lib" / STANDARD_NAMES[0]
 
 
 @functools.cache

@@ -24,7 +24,7 @@ from weft.catalogue import passes_messages
 from weft.extras import require
 from weft.hosting import here, limits, lines, sleeping
 from weft.hosting.binary import Kind, Linkage, kind, libraries, linkage, needs_processes
-from weft.hosting.library import OPEN_MPI_NAME, open_mpi_path
+from weft.hosting.library import OPEN_MPI_NAME, STANDARD_NAMES, open_mpi_path, standard_path
 from weft.hosting.library import path as library_path
 from weft.hosting.placing import nodes_of
 from weft.hosting.rates import Rate, factor, rates
@@ -353,7 +353,7 @@ def _check_kind(path: Path, sort: Kind, ranks: int, *, isolate: bool) -> Path:
 _MPICH = ("libmpi.so.12", "libmpich.so.12")
 """Names by which programs that were built for MPICH's interface ask for MPI: upstream's and Debian's."""
 
-_OTHERS = {"libmpi.so.20": "Open MPI 2", "libmpi.so.1": "Open MPI 1", "libmpi_abi.so": "the standard's interface"}
+_OTHERS = {"libmpi.so.20": "Open MPI 2", "libmpi.so.1": "Open MPI 1"}
 """Libraries of MPI whose interface none of weft's has; `libmpi.so.12` is MPICH's."""
 
 
@@ -382,12 +382,18 @@ def _check_linkage(path: Path) -> Path:
         if not open_mpi_path().exists():
             raise UsageError(f"{path} was built for Open MPI, whose interface this installation of weft lacks")
         return open_mpi_path()
+    if set(STANDARD_NAMES) & set(loaded):
+        if not standard_path().exists():
+            raise UsageError(
+                f"{path} was built for the interface of the standard, which this installation of weft lacks"
+            )
+        return standard_path()
     for name in set(loaded) - set(_MPICH):
         other = next((other for start, other in _OTHERS.items() if name == start or name.startswith(f"{start}.")), None)
         if other is not None:
             raise UsageError(
                 f"{path} was built for {other} ({name}); programs built for MPICH, what shares its binary interface, "
-                "or Open MPI 3 to 5 run in virtual time"
+                "Open MPI 3 to 5 or the interface of the MPI 5 standard run in virtual time"
             )
     return library_path()
 
@@ -398,6 +404,8 @@ def _names(folder: Path) -> dict[str, str]:
     names.mkdir()
     for name in _MPICH:
         (names / name).symlink_to(library_path())
+    for name in STANDARD_NAMES:
+        (names / name).symlink_to(standard_path())
     (names / "sitecustomize.py").symlink_to(Path(lines.__file__))
     (names / f"{lines.SLEEPING}.py").symlink_to(Path(sleeping.__file__))
     return {

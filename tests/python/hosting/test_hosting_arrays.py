@@ -1,8 +1,10 @@
 """Scripts that use weft's own ranks, in virtual time: what they compute there is what one rank computes."""
 
 import os
+import re
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -73,6 +75,35 @@ def test_ranks_that_share_a_process_are_refused_with_the_option_to_give(tmp_path
     assert "weft's arrays need a process for each rank: start it with weft run --isolate" in done.stderr
     isolated = started(tmp_path, "from mpi4py import MPI\n" + PROGRAM, "--isolate", ranks=2)
     assert isolated.returncode == 0, isolated.stderr
+
+
+MISMATCHED = Path(__file__).parents[1] / "distributed"
+
+
+@pytest.mark.parametrize("ranks", [2, 3])
+@pytest.mark.parametrize(
+    ("program", "scenario"),
+    [
+        ("mismatch_program.py", "operators"),
+        ("mismatch_program.py", "kinds"),
+        ("mismatch_program.py", "more"),
+        ("neighbor_mismatch_program.py", "others"),
+        ("neighbor_mismatch_program.py", "kinds"),
+        ("neighbor_mismatch_program.py", "more"),
+    ],
+)
+def test_ranks_in_different_calls_are_told_so_once_none_can_go_on(program, scenario, ranks):
+    command = [sys.executable, "-m", "weft.cli.main", "run", "--on", "ipsc860", "-n", str(ranks), "--isolate"]
+    environment = {**os.environ, "STRATEGY": "direct"}
+    start = [*command, str(MISMATCHED / program), scenario]
+    done = subprocess.run(start, check=False, capture_output=True, text=True, timeout=120, env=environment)
+    assert done.returncode != 0
+    said = re.findall(r"the ranks disagree[^\n]*((?:\n  rank \d+: [^\n]*)+)", done.stderr)
+    assert said, done.stderr
+    for text in said:
+        lines = dict(re.findall(r"\n  rank (\d+): ([^\n]*)", text))
+        assert sorted(lines) == [str(rank) for rank in range(ranks)], text
+        assert lines["0"] != lines["1"], text
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,8 @@
 """Compiled programs, a process for each rank: in virtual time they print what they print on real MPI."""
 
+import ctypes
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -13,7 +15,7 @@ import pytest
 
 import weft
 from weft.hosting import limits
-from weft.hosting.library import open_mpi_path, path
+from weft.hosting.library import open_mpi_path, path, standard_path
 from weft.hosting.run import run
 from weft.launch.mpiexec import command
 
@@ -93,6 +95,80 @@ def test_a_program_prints_the_same_whichever_interface_it_was_compiled_for(tmp_p
         cc = ["cc", "-O1", *options, f"-I{header}", "-o", str(program), str(source), str(open_mpi_path())]
         subprocess.run(cc, check=True)
         assert virtual(program, ranks=5) == expected
+
+
+STANDARD = pytest.mark.skipif(
+    not (standard_path().exists() and (INCLUDE.parent / "mpi_abi.h").exists()),
+    reason="the library with the standard's interface is not built, or the MPICH wheel has none",
+)
+
+
+def of_standard(source, program, *options):
+    """The program that a C compiler makes of a source, with the standard's header and a library of its interface."""
+    cc = ["cc", "-O1", "-DMPI_ABI", *options, f"-I{INCLUDE.parent}", "-o", str(program), str(source)]
+    library = INCLUDE.parent.parent / "lib"
+    subprocess.run([*cc, f"-L{library}", "-lmpi_abi", "-lm"], check=True)
+    return program
+
+
+@STANDARD
+@pytest.mark.parametrize("source", SOURCES, ids=lambda source: source.stem)
+def test_a_program_of_the_standards_interface_prints_what_it_prints_otherwise(tmp_path, source):
+    expected = virtual(compiled(source, tmp_path), ranks=5)
+    assert virtual(of_standard(source, tmp_path / "standard"), ranks=5) == expected
+
+
+CHECKED = Path(__file__).parent / "compiled" / "standard" / "interface.c"
+
+
+@STANDARD
+@pytest.mark.parametrize("ranks", [2, 3])
+def test_numbers_handles_and_errors_mean_what_the_standards_header_says(tmp_path, ranks):
+    program = of_standard(CHECKED, tmp_path / "interface")
+    assert virtual(program, str(tmp_path / "file"), ranks=ranks) == ["all is as the header says"]
+
+
+@STANDARD
+def test_every_datatype_of_the_standards_header_is_known_by_its_name(tmp_path):
+    header = (INCLUDE.parent / "mpi_abi.h").read_text()
+    names = re.findall(r"#define (MPI_\w+) +\(\(MPI_Datatype\)0x", header)
+    names = [name for name in names if name != "MPI_DATATYPE_NULL"]
+    assert len(names) > 60
+    lines = "".join(f'    known({name}, "{name}");\n' for name in names)
+    source = tmp_path / "names.c"
+    source.write_text(
+        """#include <mpi.h>
+#include <stdio.h>
+#include <string.h>
+static void known(MPI_Datatype datatype, const char *expected) {
+    char name[MPI_MAX_OBJECT_NAME];
+    int length, size;
+    MPI_Type_size(datatype, &size);
+    MPI_Type_get_name(datatype, name, &length);
+    printf("%s %s %d\\n", expected, name, size);
+}
+int main(int argc, char **argv) {
+    MPI_Init(&argc, &argv);
+    MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);
+"""
+        + lines
+        + TAIL
+    )
+    same = {"MPI_LONG_LONG": "MPI_LONG_LONG_INT", "MPI_C_FLOAT_COMPLEX": "MPI_C_COMPLEX"}
+    for line in virtual(of_standard(source, tmp_path / "names"), ranks=1):
+        expected, name, size = line.split()
+        assert name in (expected, same.get(expected)), line
+        bits = re.search(r"INT(\d+)_T", expected)
+        assert int(size) == int(bits[1]) // 8 if bits else int(size) > 0, line
+
+
+@STANDARD
+def test_every_function_of_the_standards_header_is_there():
+    header = (INCLUDE.parent / "mpi_abi.h").read_text()
+    wanted = set(re.findall(r"\b(P?MPI_\w+)\(", header.split("MPI_T_ENUM_NULL")[1]))
+    library = ctypes.CDLL(str(standard_path()))
+    assert len(wanted) > 1000
+    assert [name for name in sorted(wanted) if not hasattr(library, name)] == []
 
 
 def test_long_messages_arrive_whole_whatever_their_length(tmp_path):
@@ -342,3 +418,60 @@ def test_what_cannot_be_run_is_refused(tmp_path):
     cut.chmod(0o644)
     with pytest.raises(weft.UsageError, match="may not be run"):
         run(cut, on="ipsc860", ranks=2)
+
+
+POLLING = """    int value = 0, flag = 0, looks = 0, probes = argc > 1;
+    double before = 0, after = 0;
+    if (rank == 0) {
+        MPI_Pcontrol(2003134068, 1e9, 0.0);
+        before = MPI_Wtime();
+        for (int to = 1; to < size; to++) MPI_Send(&to, 1, MPI_INT, to, 0, MPI_COMM_WORLD);
+    } else if (probes) {
+        for (; !flag; looks++) MPI_Iprobe(MPI_ANY_SOURCE, 0, MPI_COMM_WORLD, &flag, MPI_STATUS_IGNORE);
+        MPI_Recv(&value, 1, MPI_INT, 0, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    } else {
+        MPI_Request requests[2];
+        int flags[2] = {0, 0};
+        MPI_Irecv(&value, 1, MPI_INT, 0, 0, MPI_COMM_WORLD, &requests[0]);
+        MPI_Irecv(NULL, 0, MPI_INT, MPI_PROC_NULL, 0, MPI_COMM_WORLD, &requests[1]);
+        while (!flags[0] || !flags[1])
+            for (int i = 0; i < 2; i++, looks++) MPI_Test(&requests[i], &flags[i], MPI_STATUS_IGNORE);
+    }
+    after = MPI_Wtime();
+    MPI_Bcast(&before, 1, MPI_DOUBLE, 0, MPI_COMM_WORLD);
+    if (rank == size - 1) printf("%d %d %.9f %.9f\\n", value, looks, before, after);
+"""
+
+
+@pytest.mark.parametrize("form", [[], ["probes"]])
+def test_a_rank_that_polls_for_long_looks_seldom_and_finds_the_message_when_it_has_come(tmp_path, form):
+    program = written(POLLING, tmp_path)
+    (line,) = virtual(program, *form, ranks=4)
+    value, looks, sent, found = (float(word) for word in line.split())
+    assert value == 3
+    # A look takes what receiving takes, some tens of microseconds, and the wait is some hundred seconds.
+    assert sent > 20
+    assert looks < 2000
+    # Three messages are sent one after another.
+    assert 0 < found - sent < 1e-3
+
+
+def test_a_rank_that_polls_beside_another_takes_the_time_of_its_looks_alone(tmp_path):
+    body = """    int flag, looks = 1000;
+    MPI_Request request;
+    if (rank == 0) {
+        MPI_Irecv(NULL, 0, MPI_INT, 1, 0, MPI_COMM_WORLD, &request);
+        for (int i = 0; i < looks; i++) MPI_Test(&request, &flag, MPI_STATUS_IGNORE);
+        printf("%d %.6f\\n", flag, MPI_Wtime());
+        MPI_Send(NULL, 0, MPI_INT, 1, 0, MPI_COMM_WORLD);
+        MPI_Wait(&request, MPI_STATUS_IGNORE);
+    } else {
+        MPI_Recv(NULL, 0, MPI_INT, 0, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        MPI_Send(NULL, 0, MPI_INT, 0, 0, MPI_COMM_WORLD);
+    }
+"""
+    (line,) = virtual(written(body, tmp_path), ranks=2)
+    flag, time = line.split()
+    # Nothing can happen before the rank sends: its looks do not grow.
+    assert flag == "0"
+    assert 0.01 < float(time) < 0.2

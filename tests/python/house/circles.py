@@ -15,6 +15,7 @@ Module = tuple[str, ...]
 
 _COMMENT = re.compile(r"//[^\n]*")
 _TESTS = re.compile(r"#\[cfg\((?:all\()?test\b[^\]]*\]\s*(?:pub )?mod \w+ *\{")
+_ELSEWHERE = re.compile(r'#\[path = "([^"]+)"\]\s*(?:pub )?mod (\w+);')
 _USE = re.compile(r"\buse\s+([^;]+);")
 _PATH = re.compile(r"(?<![\w:])((?:crate|super|self)(?:::\w+)+)")
 
@@ -22,6 +23,9 @@ _PATH = re.compile(r"(?<![\w:])((?:crate|super|self)(?:::\w+)+)")
 def circles(source: Path) -> list[list[Module]]:
     """Sets of files below a crate's `src` that reach each other, without those of a parent and its own children."""
     files = {_module(source, path): _without_tests(path.read_text()) for path in sorted(source.rglob("*.rs"))}
+    for path in sorted(source.rglob("*.rs")):
+        for elsewhere, name in _ELSEWHERE.findall(path.read_text()):
+            files[(*_module(source, path), name)] = _without_tests((path.parent / elsewhere).read_text())
     graph = {module: set(_needs(module, files)) - {module} for module in files}
     return [found for found in _components(graph) if len(found) > 1 and not _is_family(found)]
 

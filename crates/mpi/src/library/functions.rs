@@ -176,6 +176,11 @@ functions! {
 }
 
 functions! {
+    VirtualFunctions;
+    await_request = "weft_await" (*const Handle, *mut c_int);
+}
+
+functions! {
     DatatypeFunctions;
     vector = "MPI_Type_vector" (c_int, c_int, c_int, Handle, *mut Handle);
     indexed = "MPI_Type_indexed" (c_int, *const c_int, *const c_int, Handle, *mut Handle);

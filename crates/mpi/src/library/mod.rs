@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 pub use abi::{Abi, AbiKind, Status};
 pub use functions::{
     DatatypeFunctions, FileFunctions, Functions, NonblockingFunctions, OneSidedFunctions, PersistentFunctions,
-    SharedFunctions,
+    SharedFunctions, VirtualFunctions,
 };
 pub use locate::{LIBRARY_VARIABLE, LoadError};
 use symbols::Symbols;
@@ -30,6 +30,8 @@ pub struct Library {
     pub persistent: Option<PersistentFunctions>,
     pub one_sided: Option<OneSidedFunctions>,
     pub datatypes: Option<DatatypeFunctions>,
+    /// What only a library of MPI in virtual time has (crates/virtual-mpi).
+    pub virtual_time: Option<VirtualFunctions>,
     pub abi: Abi,
     path: PathBuf,
     version: String,
@@ -70,6 +72,7 @@ impl Library {
             persistent: PersistentFunctions::load(&symbols).ok(),
             one_sided: OneSidedFunctions::load(&symbols).ok(),
             datatypes: DatatypeFunctions::load(&symbols).ok(),
+            virtual_time: VirtualFunctions::load(&symbols).ok(),
             abi,
             path: path.to_owned(),
             version,

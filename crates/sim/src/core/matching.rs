@@ -41,6 +41,7 @@ impl Core {
         if !self.probing.is_empty() && self.probing.contains_key(&rank) {
             self.wake_at(rank, time);
         }
+        self.notice(rank, time);
     }
 
     /// Sets what `rank` waits for in a probe, or that it does not wait.
@@ -169,10 +170,12 @@ impl Core {
             self.messages.remove(message as usize);
             return;
         }
-        receive.complete = Some((message, arrived.max(receive.posted)));
-        if receive.awaited {
-            let rank = receive.rank;
+        let complete = arrived.max(receive.posted);
+        receive.complete = Some((message, complete));
+        let (rank, awaited) = (receive.rank, receive.awaited);
+        if awaited {
             self.make_ready(rank);
         }
+        self.notice(rank, complete);
     }
 }

@@ -2,6 +2,7 @@
 
 mod exchanging;
 pub mod files;
+mod looking;
 mod matching;
 mod packets;
 pub mod remote;
@@ -9,7 +10,7 @@ pub mod rounds;
 mod sending;
 mod waiting;
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 
 use rustc_hash::{FxHashMap, FxHashSet};
 use slab::Slab;
@@ -48,6 +49,8 @@ enum Event {
     Settle(u32),
     /// A rank has asked to be woken.
     Wake(u32),
+    /// A look of a rank at what may have come is at its end.
+    Look(u32),
     /// A request to a file has come to its next stage.
     Io(u32),
     /// A request to another rank's memory has come to its next stage.
@@ -68,6 +71,8 @@ pub(crate) struct Rank {
     /// Messages that have not entered the network.
     unentered: u32,
     is_ready: bool,
+    /// Its program looks, at times, whether something has come.
+    notices: bool,
     /// Where its program keeps its state; only ever a hint of what will be read soon.
     program: usize,
     /// Collectives entered on the communicator of all ranks.
@@ -85,6 +90,14 @@ pub(crate) const RANK_BYTES: usize = size_of::<Rank>();
 struct Forwarding {
     busy_until: Picos,
     stolen: Picos,
+}
+
+/// A rank that wants to know when nothing can happen any more: how often ranks had been told so before it asked, and
+/// whether it is told.
+#[derive(Clone, Copy, Debug)]
+struct AwaitsQuiet {
+    since: u64,
+    is_notified: bool,
 }
 
 /// A serial resource with a startup and a byte time: memory copies and the host's link.
@@ -121,8 +134,11 @@ pub(crate) struct Core {
     probing: FxHashMap<u32, Pattern>,
     /// The wakes that are in the queue: a rank that asks for one each time it is woken must not have more and more.
     wakes: FxHashSet<(u32, Picos)>,
-    /// Ranks that want to know when nothing can happen any more, and whether they are told.
-    quiet: std::collections::BTreeMap<u32, bool>,
+    /// Ranks that want to know when nothing can happen any more.
+    quiet: BTreeMap<u32, AwaitsQuiet>,
+    /// How often a rank was told so.
+    quiet_notices: u64,
+    looks: looking::Looks,
     forwarding: Table<Forwarding>,
     /// No host, no shared nodes, no packets, no store-and-forward, nothing degraded: nearly every message takes the short way through [`Core::enter`].
     is_plain: bool,
@@ -181,7 +197,9 @@ impl Core {
             deferred: Vec::new(),
             probing: FxHashMap::default(),
             wakes: FxHashSet::default(),
-            quiet: std::collections::BTreeMap::new(),
+            quiet: BTreeMap::new(),
+            quiet_notices: 0,
+            looks: looking::Looks::default(),
             is_plain: !steals
                 && machine.packets.is_none()
                 && placement.host_rank().is_none()
@@ -327,6 +345,7 @@ impl Core {
             && message.completion == Completion::Buffered
             && message.send.get().is_none()
             && self.ranks[message.to as usize].wildcards == 0
+            && !self.ranks[message.to as usize].notices
             && self.probing.is_empty()
     }
 
@@ -346,7 +365,7 @@ impl Core {
     /// Whether `rank` wants to know when nothing can happen any more.
     pub fn await_quiet(&mut self, rank: u32, waits: bool) {
         if waits {
-            self.quiet.insert(rank, false);
+            self.quiet.insert(rank, AwaitsQuiet { since: self.quiet_notices, is_notified: false });
         } else {
             self.quiet.remove(&rank);
         }
@@ -354,13 +373,17 @@ impl Core {
 
     /// Whether `rank` is told that nothing can happen any more.
     pub fn take_quiet(&mut self, rank: u32) -> bool {
-        self.quiet.get_mut(&rank).is_some_and(std::mem::take)
+        self.quiet.get_mut(&rank).is_some_and(|waits| std::mem::take(&mut waits.is_notified))
     }
 
-    /// Nothing can happen any more: tells the first rank that wants to know; false where none does.
+    /// Nothing can happen any more: tells one rank that wants to know; false where none does. All that want to are told
+    /// before one of them is told again: what each does then may concern the others.
     pub fn tell_quiet(&mut self) -> bool {
-        let Some((&rank, is_notified)) = self.quiet.iter_mut().next() else { return false };
-        *is_notified = true;
+        let Some((&rank, waits)) = self.quiet.iter_mut().min_by_key(|(rank, waits)| (waits.since, **rank)) else {
+            return false;
+        };
+        waits.is_notified = true;
+        self.quiet_notices += 1;
         self.make_ready(rank);
         true
     }
@@ -378,6 +401,7 @@ impl Core {
             Event::Packet(packet) => self.forward(now, packet),
             Event::Settle(rank) => self.settle(now, rank),
             Event::Wake(rank) => self.wake(now, rank),
+            Event::Look(rank) => self.look_ends(rank),
             Event::Io(request) => self.step_io(now, request),
             Event::Remote(request) => self.step_remote(now, request),
             Event::Round(rank) => self.enter_round(now, rank),

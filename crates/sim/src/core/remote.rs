@@ -113,7 +113,10 @@ impl Core {
     }
 
     fn serve_remote(&mut self, now: Picos, key: RemoteKey) {
-        let Some(serve) = self.remote.requests[key as usize].serve.take() else { return };
+        let Request { ends: (_, target), serve, .. } = &mut self.remote.requests[key as usize];
+        let (target, Some(serve)) = (*target, serve.take()) else { return };
+        // The target may look whether its memory has changed.
+        self.notice(target, now);
         for reply in serve(key) {
             let Some(request) = self.remote.requests.get(reply.request as usize) else { continue };
             let (origin, target) = request.ends;
@@ -133,6 +136,7 @@ impl Core {
         } else if awaited {
             self.make_ready(rank);
         }
+        self.notice(rank, now);
     }
 
     /// What a message takes its sender and its receiver; within a node, what a copy takes.

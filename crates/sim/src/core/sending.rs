@@ -242,9 +242,10 @@ impl Core {
             return;
         }
         send.complete = Some(left);
-        if send.awaited {
-            let rank = send.rank;
+        let (rank, awaited) = (send.rank, send.awaited);
+        if awaited {
             self.make_ready(rank);
         }
+        self.notice(rank, left);
     }
 }

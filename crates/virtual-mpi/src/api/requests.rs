@@ -113,6 +113,7 @@ pub fn wait(rank: &Rank, request: *mut Handle, status: *mut Status) -> Answer {
 pub fn test(rank: &Rank, request: *mut Handle, flag: *mut c_int, status: *mut Status) -> Answer {
     let handle = at(request, 0);
     if handle == abi::REQUEST_NULL || !rank.request(handle)?.is_active() {
+        rank.keep_looks();
         Completed::EMPTY.write(status);
         put(flag, 1);
         return Ok(());
@@ -276,6 +277,7 @@ pub fn testsome(
 
 pub fn request_get_status(rank: &Rank, request: Handle, flag: *mut c_int, status: *mut Status) -> Answer {
     if request == abi::REQUEST_NULL || !rank.request(request)?.is_active() {
+        rank.keep_looks();
         Completed::EMPTY.write(status);
         put(flag, 1);
         return Ok(());

@@ -126,6 +126,16 @@ pub enum Command {
     Settle {
         id: Id,
     },
+    /// Complete when a look that has found nothing is at its end.
+    LookOn {
+        id: Id,
+        least: u64,
+        until: u64,
+    },
+    /// Complete when nothing can happen in the run any more.
+    AwaitQuiet {
+        id: Id,
+    },
     Compute {
         id: Id,
         work: WireWork,

@@ -255,6 +255,14 @@ impl Served {
                 endpoint.settle().await;
                 Outcome::Done
             }),
+            Command::LookOn { id, least, until } => self.start(id, async move {
+                endpoint.look_on(Picos(least), Picos(until)).await;
+                Outcome::Done
+            }),
+            Command::AwaitQuiet { id } => self.start(id, async move {
+                endpoint.quiet().await;
+                Outcome::Done
+            }),
             Command::Compute { id, work } => self.start(id, async move {
                 endpoint.compute(work.into()).await;
                 Outcome::Done
