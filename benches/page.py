@@ -54,7 +54,8 @@ def page() -> str:
     """The page as it should be."""
     records, parts = newest(), [INTRODUCTION]
     for name, benchmark in benchmarks().items():
-        parts.append(f"## {name}\n\n{benchmark.summary[0].upper()}{benchmark.summary[1:]}.")
+        end = "" if benchmark.summary.endswith("?") else "."
+        parts.append(f"## {name}\n\n{benchmark.summary[0].upper()}{benchmark.summary[1:]}{end}")
         if name not in records:
             parts[-1] += " No record yet.\n"
             continue

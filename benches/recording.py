@@ -153,7 +153,14 @@ class Report:
             self._before = read(path)
 
     def samples(self, seconds: Mapping[str, Iterable[float]], **columns: Any) -> None:
-        """Add the seconds of every variant, round by round; `columns` says what they are of."""
+        """Add the seconds of every variant, round by round; `columns` says what they are of.
+
+        Raises
+        ------
+        RecordError
+            If the samples table has no such column: at once, and not when all is measured.
+        """
+        _check_columns(columns, f"{self.benchmark}, samples")
         for variant, times in seconds.items():
             for repetition, value in enumerate(times):
                 row = {"source": "measured", "machine": "here", "benchmark": self.benchmark, "ranks": 1, "hops": None,
@@ -313,11 +320,18 @@ def _check_samples(record: Mapping[str, Any], origin: str) -> None:
     columns, rows = record["samples"]["columns"], record["samples"]["rows"]
     if not rows:
         return
-    if unknown := [name for name in columns if name not in samples.COLUMNS]:
-        raise RecordError(f"{origin}, samples: no column of the samples table: {', '.join(unknown)}")
+    _check_columns(columns, f"{origin}, samples")
     table = samples.validate(pl.DataFrame(rows, schema=columns, orient="row", infer_schema_length=None), origin)
     if others := set(table["benchmark"]) - {record["benchmark"]}:
         raise RecordError(f"{origin}, samples: rows of another benchmark: {', '.join(sorted(others))}")
+
+
+def _check_columns(names: Iterable[str], where: str) -> None:
+    """Refuse columns that the samples table does not have."""
+    from weft import samples
+
+    if unknown := [name for name in names if name not in samples.COLUMNS]:
+        raise RecordError(f"{where}: no column of the samples table: {', '.join(unknown)}")
 
 
 def as_columns(rows: Sequence[Mapping[str, Any]]) -> dict[str, list[Any]]:

@@ -138,7 +138,7 @@ def run(chosen: argparse.Namespace, report: Report) -> None:
             report.figure(f"{make.__name__}, n = {n}", one - empty, "s")
             report.figure(f"{make.__name__}, 2n", two - empty, "s")
             report.figure(f"{make.__name__}: 2n/n", (two - empty) / (one - empty), "ratio", LINEAR, "at most")
-            report.samples(times, program=make.__name__, n=n)
+            report.samples(times, program=make.__name__, extent=n)
 
 
 BENCHMARK = Benchmark(

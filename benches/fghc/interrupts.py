@@ -119,6 +119,8 @@ def is_bad(row: dict[str, Any]) -> bool:
 
 def run(chosen: argparse.Namespace, report: Report) -> None:
     report.protocol = {"trials": chosen.trials, "seed": chosen.seed}
+    # A shell has what it starts in the background ignore SIGINT, and the commands would inherit that.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     draw = random.Random(chosen.seed)
     with tempfile.TemporaryDirectory() as name:
         for kind, command in commands(Path(name)).items():

@@ -21,6 +21,12 @@ from benches.recording import ROOT, Report
 
 WANTED = {1024: 5.0}
 DEPTH = 4
+PROGRAM = ROOT / "programs" / "fghc" / "program1.fghc"
+
+
+def goal(pes: int) -> str:
+    """What the program is started with."""
+    return f"t([1,2,3,4,5,6,7,8],{pes},{DEPTH})"
 
 
 def once(pes: int) -> dict[str, float]:
@@ -28,8 +34,7 @@ def once(pes: int) -> dict[str, float]:
     from weft import fghc
 
     begin = time.perf_counter()
-    goal = f"t([1,2,3,4,5,6,7,8],{pes},{DEPTH})"
-    done = fghc.run(ROOT / "programs/fghc/program1.fghc", goal=goal, pes=pes, on="multi-psi-v2", enlarge=True)
+    done = fghc.run(PROGRAM, goal=goal(pes), pes=pes, on="multi-psi-v2", enlarge=True)
     seconds = time.perf_counter() - begin
     if done.status != "done" or done.reductions != 38_879:
         sys.exit(f"{pes} PEs: {done.status}, {done.reductions} reductions")
@@ -62,7 +67,7 @@ def run(chosen: argparse.Namespace, report: Report) -> None:
         report.figure(f"{pes} PEs: virtual time", runs[0]["virtual_seconds"], "s")
         report.figure(f"{pes} PEs: messages", runs[0]["messages"])
         report.figure(f"{pes} PEs: memory", max(outcome["memory_MiB"] for outcome in runs), "MiB")
-        report.samples({"simulator": seconds}, ranks=int(pes), program="program1.fghc", n=DEPTH)
+        report.samples({"simulator": seconds}, ranks=int(pes), program=PROGRAM.name, goal=goal(int(pes)))
 
 
 BENCHMARK = Benchmark(

@@ -81,7 +81,7 @@ def run(chosen: argparse.Namespace, report: Report) -> None:
     report.figure("numpy/weft", ratio, "ratio", None if own else TARGET, "at least")
     for side, times in seconds.items():
         report.figure(side, harness.spread([OPERATIONS / one / 1e6 for one in times]), "Mflop/s")
-    report.samples(seconds, n=ORDER, threads=chosen.threads)
+    report.samples(seconds, extent=ORDER, threads=chosen.threads)
 
 
 BENCHMARK = Benchmark("linpack", "LINPACK n = 1000 beside numpy.linalg.solve", "a minute", run, options)

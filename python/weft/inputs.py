@@ -10,6 +10,7 @@ import contextlib
 import json
 import os
 import resource
+import signal
 import tomllib
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -55,6 +56,15 @@ def _representation(value: object) -> str:
         return f"a number of some {int(value.bit_length() * 0.30103)} digits" if isinstance(value, int) else "a value"
 
 
+def heed_interrupts() -> None:
+    """Have Ctrl-C end a call of the system that waits for input, as Python does.
+
+    polars has a handler of its own for SIGINT from its import on, after which the system takes such calls up again
+    before Python learns of the signal.
+    """
+    signal.siginterrupt(signal.SIGINT, True)
+
+
 def read_text(path: str | os.PathLike[str], expected: str, factor: int = _TEXT_FACTOR) -> str:
     """The text of a file in UTF-8, without a byte order mark.
 
@@ -74,6 +84,7 @@ def read_text(path: str | os.PathLike[str], expected: str, factor: int = _TEXT_F
     OSError
         If it cannot be read.
     """
+    heed_interrupts()
     path = Path(path)
     size = path.stat().st_size
     _core.require_memory(factor * size, f"{path_shown(path)}: reading a file of {size} bytes", "read a smaller one")

@@ -199,6 +199,10 @@ parameters! {
         precision: Option<Precision> = None, Name
             "What is computed in: single or double",
             column("what a program computes in");
+        layout: Option<String> = None, Name
+            "How a program's matrix lies on the ranks: columns (one triangle, columns wrapped) or grid (whole, rows and \
+             columns wrapped)",
+            default("columns"), column("how the matrix of a program lay on the ranks");
         within: Option<f64> = None, Real
             "Time that a run may take: the most that it gets done within is looked for (60 by the rule of SLALOM)",
             unit("s");

@@ -49,6 +49,9 @@ pub struct Row {
     /// The algorithm that ran: `native` or its name.
     #[serde(default)]
     pub algorithm: Option<String>,
+    /// How the matrix of a program lay on the ranks.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub layout: Option<String>,
     /// The median over the iterations of this launch, in seconds: of one one-way transfer (echo, bandwidth), of one
     /// step (ring), exchange (bisection, halo), of one step (stencil), operation (collectives) or run of the loop (routing-compute), of one message
     /// at the node that all have in common (fan-in, fan-out) or at the one end that is timed (send-overhead,

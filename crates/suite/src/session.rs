@@ -92,6 +92,7 @@ impl<C: Communicator> Session<'_, C> {
             io_nodes: None,
             window: self.other_window(),
             algorithm: None,
+            layout: None,
             seconds: median,
             seconds_p10: decile,
             iterations: times.len() as u32,

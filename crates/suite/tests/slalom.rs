@@ -4,7 +4,7 @@ use weft_comm::collective::Choice;
 use weft_comm::{CommError, Communicator, Program};
 use weft_suite::programs::slalom::coupling::coupling;
 use weft_suite::programs::slalom::geometry::Geometry;
-use weft_suite::programs::slalom::radiosities;
+use weft_suite::programs::slalom::{Layout, radiosities};
 use weft_suite::{Request, Row, Suite, UsageError};
 use weft_threads::{Options, run};
 
@@ -12,18 +12,19 @@ use weft_threads::{Options, run};
 struct Radiosities {
     geometry: Geometry,
     n: usize,
+    layout: Layout,
 }
 
 impl Program for Radiosities {
     type Output = Vec<[f64; 3]>;
     async fn run<C: Communicator>(self, comm: C) -> Result<Self::Output, CommError> {
-        radiosities(&comm, &self.geometry, self.n, Choice::Auto).await
+        radiosities(&comm, &self.geometry, self.n, self.layout, Choice::Auto).await
     }
 }
 
 /// The same on all ranks.
-fn solved(geometry: &Geometry, n: usize, ranks: usize) -> Vec<[f64; 3]> {
-    let program = Radiosities { geometry: geometry.clone(), n };
+fn solved(geometry: &Geometry, n: usize, layout: Layout, ranks: usize) -> Vec<[f64; 3]> {
+    let program = Radiosities { geometry: geometry.clone(), n, layout };
     let mut outputs = run(ranks, &program, &Options::default()).unwrap_or_else(|error| panic!("{error}"));
     assert!(outputs.iter().all(|output| output == &outputs[0]));
     outputs.swap_remove(0)
@@ -75,11 +76,14 @@ const PUBLISHED: [[f64; 3]; 40] = [
 
 #[test]
 fn the_answer_is_that_of_the_authors_program() {
-    for ranks in [1, 3, 8] {
-        let answer = solved(&Geometry::standard(), 40, ranks);
+    let columns = [1, 3, 8].map(|ranks| (Layout::Columns, ranks));
+    // Also grids that are not square, and of one row.
+    let grids = [1, 3, 4, 6, 8, 9].map(|ranks| (Layout::Grid, ranks));
+    for (layout, ranks) in columns.into_iter().chain(grids) {
+        let answer = solved(&Geometry::standard(), 40, layout, ranks);
         for (patch, (own, theirs)) in answer.iter().zip(PUBLISHED).enumerate() {
             for (own, theirs) in own.iter().zip(theirs) {
-                assert!((own - theirs).abs() < 0.6e-8, "{ranks} ranks, patch {patch}: {own} and {theirs}");
+                assert!((own - theirs).abs() < 0.6e-8, "{layout:?}, {ranks} ranks, patch {patch}: {own} and {theirs}");
             }
         }
     }
@@ -118,9 +122,15 @@ fn followed(geometry: &Geometry, n: usize) -> Vec<[f64; 3]> {
 fn light_in_other_boxes_is_what_following_it_gives() {
     let bright = [[0.999; 3], [0.9, 0.5, 0.001], [0.3; 3], [0.99; 3], [0.7; 3], [0.998; 3]];
     let lamps = [[0.0, 0.0, 2.5], [0.0; 3], [40.0, 0.1, 0.0], [0.0; 3], [0.0; 3], [0.0; 3]];
-    for (extents, n, ranks) in [([1.0, 1.0, 1.0], 6, 4), ([2.0, 31.0, 7.5], 35, 5)] {
+    let boxes = [
+        ([1.0, 1.0, 1.0], 6, Layout::Columns, 4),
+        ([2.0, 31.0, 7.5], 35, Layout::Columns, 5),
+        ([1.0, 1.0, 1.0], 6, Layout::Grid, 12),
+        ([2.0, 31.0, 7.5], 35, Layout::Grid, 6),
+    ];
+    for (extents, n, layout, ranks) in boxes {
         let geometry = Geometry { extents, reflectivities: bright, emissivities: lamps };
-        for (own, other) in solved(&geometry, n, ranks).iter().zip(followed(&geometry, n)) {
+        for (own, other) in solved(&geometry, n, layout, ranks).iter().zip(followed(&geometry, n)) {
             for (own, other) in own.iter().zip(other) {
                 assert!((own - other).abs() < 1e-7 * other.max(1.0), "{own} and {other}");
             }

@@ -70,7 +70,9 @@ def sources(paths: Sequence[str | os.PathLike[str]]) -> str:
 def _text(path: str | os.PathLike[str]) -> str:
     """A file's text, with newlines for all that end lines; what has no end is read to the limit only."""
     from weft._core import UsageError
+    from weft.inputs import heed_interrupts
 
+    heed_interrupts()
     parts, size = [], 0
     with open(path, "rb") as file:
         while part := file.read(_AT_ONCE):

@@ -13,7 +13,7 @@ from benches import comparison, harness, page, recording
 from benches.__main__ import main
 from benches.catalogue import HERE, benchmarks, modules
 from benches.native_overhead import loops
-from weft.samples import SamplesError
+from weft.samples import COLUMNS, SamplesError
 
 RECORDS = sorted(recording.RECORDS.glob("*.json"))
 NUMBERS = st.floats(1e-9, 1e9)
@@ -95,6 +95,29 @@ def test_a_table_needs_both_its_marks():
 def test_what_the_table_cites_is_in_the_records():
     with pytest.raises(KeyError, match="native-overhead"):
         comparison.table({})
+
+
+def _columns_reported():
+    """The columns of every call of `Report.samples` in the benches, by file and line."""
+    for path in sorted(HERE.rglob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "samples":
+                where = f"{path.relative_to(HERE)}:{node.lineno}"
+                yield pytest.param([keyword.arg for keyword in node.keywords], id=where)
+
+
+@pytest.mark.parametrize("columns", list(_columns_reported()))
+def test_what_benchmarks_report_makes_a_record(columns, tmp_path):
+    assert None not in columns, "columns are named in the call, so that they are checked without measuring"
+    report = recording.Report("shifts", ["python", "-m", "benches", "shifts"])
+    report.samples({"weft": [1.0, 2.0]}, **{name: 8 if COLUMNS[name].kind == "count" else "8" for name in columns})
+    assert recording.read(report.write(tmp_path / "r.json")) == report.record()
+
+
+def test_a_column_that_does_not_exist_is_refused_before_more_is_measured():
+    report = recording.Report("shifts", ["python", "-m", "benches", "shifts"])
+    with pytest.raises(recording.RecordError, match="^shifts, samples: no column of the samples table: n$"):
+        report.samples({"weft": [1.0]}, bytes=8, n=8)
 
 
 def _record(**changes):

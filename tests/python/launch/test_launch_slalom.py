@@ -28,9 +28,26 @@ def test_a_time_that_allows_nothing_is_refused():
         weft.measure("slalom", on="ipsc860", ranks=2, within=1e-6)
 
 
-def test_the_row_says_what_ran():
-    row = weft.measure("slalom", on="ipsc860", ranks=4, extent=40)
-    assert row.select("extent", "precision", "rate_unit", "algorithm").row(0) == (40, "double", "flop/s", "binomial")
+def test_a_grid_sends_less_and_computes_twice_as_much():
+    def seconds(ranks: int, layout: str) -> float:
+        return weft.measure("slalom", on="ipsc860", ranks=ranks, extent=200, layout=layout)["seconds"].item()
+
+    # On one rank the two differ in arithmetic alone: twice the elimination, and twice the form factors.
+    assert seconds(1, "grid") == pytest.approx(2 * seconds(1, "columns"), rel=0.1)
+    # On many, columns for all of them are the longer messages.
+    assert seconds(64, "grid") < 0.75 * seconds(64, "columns")
+
+
+def test_a_layout_that_there_is_not_is_refused():
+    with pytest.raises(weft.UsageError, match="layout"):
+        weft.measure("slalom", on="ipsc860", ranks=4, extent=40, layout="diagonal")
+
+
+@pytest.mark.parametrize("layout", ["columns", "grid"])
+def test_the_row_says_what_ran(layout):
+    row = weft.measure("slalom", on="ipsc860", ranks=4, extent=40, layout=layout)
+    names = ("extent", "precision", "rate_unit", "algorithm", "layout")
+    assert row.select(names).row(0) == (40, "double", "flop/s", "binomial", layout)
     assert isinstance(row, pl.DataFrame)
     # The count of the authors' program for 40 patches.
     assert row["rate"].item() * row["seconds"].item() == pytest.approx(415_323.0)

@@ -7,22 +7,25 @@
 //! right-hand sides (Solver), and are written as a text (Storer). Machines are compared by the `n` of one minute or by
 //! operations a second, which are counted by a rule that does not depend on what a program does.
 //!
-//! Rank `r` has the columns `r, r + p, ...` of the lower triangle. With `x` for the radiosities the equations are
-//! `A_i / rho_i x_i - sum_j A_i F_ij x_j = A_i e_i / rho_i`: symmetric and positive definite, so that the factorisation
-//! is that of `cholesky`. The right-hand side is one more row, which elimination turns into the answer of the first
-//! triangle.
+//! With `x` for the radiosities the equations are `A_i / rho_i x_i - sum_j A_i F_ij x_j = A_i e_i / rho_i`: symmetric and
+//! positive definite. They are laid out by columns (`columns.rs`), of one triangle, so that the factorisation is that of
+//! `cholesky`, or whole on a grid of ranks (`grid.rs`).
 
+mod columns;
 pub mod coupling;
+mod equations;
 pub mod geometry;
-mod system;
+mod grid;
 
 use weft_base::Operation;
-use weft_comm::collective::{Choice, broadcast};
+use weft_comm::collective::{Choice, Element, Operator, allreduce, broadcast};
 use weft_comm::files::{Access, Files};
-use weft_comm::{Buffer, CommError, Communicator, Payload};
+use weft_comm::{Buffer, CommError, Communicator, Payload, Reduction};
 
+use self::columns::Columns;
+use self::equations::Equations;
 use self::geometry::{COLOURS, FACES, Geometry};
-use self::system::System;
+use self::grid::Grid;
 use super::cholesky::{broadcast_choice, charge, name_of};
 use super::real::{Precision, Real};
 use super::timing::{Run, rate_of, repeat, timed_runs};
@@ -42,6 +45,32 @@ const PATCHES: &[u64] = &[64, 128, 256, 512];
 const MAX_RESIDUAL: f64 = 3.0 * 0.5e-8;
 /// Bytes of the text of a box.
 const GEOMETRY_BYTES: usize = 1024;
+/// Operations of a form factor by the assessment of the benchmark, between parallel and between orthogonal patches.
+const PER_FORM_FACTOR: (u64, u64) = (840, 430);
+const SUM: Reduction = Reduction { element: Element::Float64, operator: Operator::Sum };
+
+/// How the matrices lie on the ranks.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Layout {
+    /// One triangle, by columns.
+    #[default]
+    Columns,
+    /// Whole, by rows and columns.
+    Grid,
+}
+
+impl Layout {
+    const NAMES: &'static [&'static str] = &["columns", "grid"];
+
+    fn name(self) -> &'static str {
+        Layout::NAMES[self as usize]
+    }
+
+    /// The one that a request names; others are refused before.
+    fn of(request: &Request) -> Layout {
+        if request.layout.as_deref() == Some(Layout::Grid.name()) { Layout::Grid } else { Layout::Columns }
+    }
+}
 
 /// The program as a benchmark.
 pub struct Slalom(Choice);
@@ -54,6 +83,7 @@ impl Benchmark for Slalom {
     const TAKES: &'static [Takes] = &[
         takes("extent").of("patches").default(PATCHES),
         takes("within"),
+        takes("layout").choices(Layout::NAMES),
         takes("file_system").choices(&["posix", "mpi-io", "concurrent", "host"]),
         takes("io_nodes"),
         algorithm!(Broadcast),
@@ -115,12 +145,14 @@ async fn measured<C: Communicator>(
 ) -> Result<Option<Row>, CommError> {
     let comm = &session.comm;
     let choice = broadcast_choice(comm, choice);
+    let layout = Layout::of(session.request);
     let (problem, answer) = (scratch.path("geom"), scratch.path("answer"));
     if comm.rank() == 0 {
         write(scratch.files, &problem, description(session.is_phantom())).await?;
     }
     let files = scratch.files;
-    let mut program = Slaloms { files, problem, answer, choice, is_phantom: session.is_phantom(), n: 0, solved: None };
+    let is_phantom = session.is_phantom();
+    let mut program = Slaloms { files, problem, answer, choice, layout, is_phantom, n: 0, solved: None };
     let (n, times) = match (n, session.request.within) {
         (None, Some(limit)) => most_patches(session, &mut program, limit).await?,
         (n, _) => {
@@ -139,6 +171,7 @@ async fn measured<C: Communicator>(
         extent: Some(n as u64),
         precision: Some(Precision::Double),
         algorithm: Some(name_of(choice).to_owned()),
+        layout: Some(layout.name().to_owned()),
         file_system: Some(scratch.system.name().to_owned()),
         file_kind: Some(scratch.kind()),
         rate,
@@ -147,8 +180,8 @@ async fn measured<C: Communicator>(
     }))
 }
 
-/// The radiosities of a box of `n` patches, by patch and colour, on all ranks. Collective; columns are broadcast by
-/// `choice`.
+/// The radiosities of a box of `n` patches, by patch and colour, on all ranks. Collective; parts of the matrices are
+/// broadcast by `choice`.
 ///
 /// # Errors
 /// [`weft_comm::Failure::Program`] where a face gets no patch.
@@ -156,9 +189,64 @@ pub async fn radiosities<C: Communicator>(
     comm: &C,
     geometry: &Geometry,
     n: usize,
+    layout: Layout,
     choice: Choice,
 ) -> Result<Vec<[f64; COLOURS]>, CommError> {
-    System::of(comm, geometry.clone(), n, false).await?.solve(comm, choice).await
+    System::of(comm, geometry.clone(), n, layout, false).await?.solve(comm, choice).await
+}
+
+/// The equations in one of the layouts.
+enum System<C> {
+    Columns(Columns),
+    Grid(Grid<C>),
+}
+
+impl<C: Communicator> System<C> {
+    async fn of(
+        comm: &C,
+        geometry: Geometry,
+        n: usize,
+        layout: Layout,
+        is_phantom: bool,
+    ) -> Result<System<C>, CommError> {
+        Ok(match layout {
+            Layout::Columns => System::Columns(Columns::of(comm, geometry, n, is_phantom).await?),
+            Layout::Grid => System::Grid(Grid::of(comm, geometry, n, is_phantom).await?),
+        })
+    }
+
+    fn equations(&self) -> &Equations {
+        match self {
+            System::Columns(columns) => &columns.equations,
+            System::Grid(grid) => &grid.equations,
+        }
+    }
+
+    async fn solve(&self, comm: &C, choice: Choice) -> Result<Vec<[f64; COLOURS]>, CommError> {
+        match self {
+            System::Columns(columns) => columns.solve(comm, choice).await,
+            System::Grid(grid) => grid.solve(choice).await,
+        }
+    }
+
+    /// How far radiosities are from solving the equations. Collective; `None` for phantoms.
+    async fn residual(&self, comm: &C, radiosities: &[[f64; COLOURS]]) -> Result<Option<f64>, CommError> {
+        let received = match self {
+            System::Columns(columns) => columns.received(radiosities),
+            System::Grid(grid) => grid.received(radiosities),
+        };
+        let Some(received) = received else { return Ok(None) };
+        let received = allreduce(comm, Payload::of(&received), SUM, Choice::Auto).await?;
+        let received = received.values::<f64>().expect("a reduction of data is data");
+        Ok(Some(self.equations().residual(radiosities, received)))
+    }
+}
+
+/// Half of the operations are charged as additions and half as multiplications, whatever they are: machine files have
+/// no times of logarithms, and the assessment counts one as eight of these.
+async fn charge_couplings<C: Communicator>(comm: &C, count: u64) {
+    charge(comm, f64::ADD, count / 2).await;
+    charge(comm, f64::MULTIPLY, count - count / 2).await;
 }
 
 /// The description of the standard box as a file has it.
@@ -182,7 +270,7 @@ async fn write(files: &dyn Files, path: &str, what: Payload) -> Result<(), CommE
 /// percent: in steps that follow the cube of the number, which elimination takes.
 async fn most_patches<C: Communicator>(
     session: &Session<'_, C>,
-    program: &mut Slaloms<'_>,
+    program: &mut Slaloms<'_, C>,
     limit: f64,
 ) -> Result<(usize, Vec<f64>), CommError> {
     let mut best: Option<(usize, f64)> = None;
@@ -212,17 +300,18 @@ async fn most_patches<C: Communicator>(
 }
 
 /// One run after the other, of `n` patches.
-struct Slaloms<'a> {
+struct Slaloms<'a, C> {
     files: &'a dyn Files,
     problem: String,
     answer: String,
     choice: Choice,
+    layout: Layout,
     is_phantom: bool,
     n: usize,
-    solved: Option<(System, Vec<[f64; COLOURS]>)>,
+    solved: Option<(System<C>, Vec<[f64; COLOURS]>)>,
 }
 
-impl<C: Communicator> Run<C> for Slaloms<'_> {
+impl<C: Communicator> Run<C> for Slaloms<'_, C> {
     async fn prepare(&mut self, _: &C) -> Result<(), CommError> {
         self.solved = None;
         Ok(())
@@ -230,20 +319,21 @@ impl<C: Communicator> Run<C> for Slaloms<'_> {
 
     async fn run(&mut self, comm: &C) -> Result<(), CommError> {
         let geometry = self.read(comm).await?;
-        let system = System::of(comm, geometry, self.n, self.is_phantom).await?;
+        let system = System::of(comm, geometry, self.n, self.layout, self.is_phantom).await?;
         let radiosities = system.solve(comm, self.choice).await?;
         if comm.rank() == 0 {
-            charge(comm, f64::ADD, system.region.work().storer as u64).await;
-            write(self.files, &self.answer, system.answer(&radiosities)).await?;
+            let equations = system.equations();
+            charge(comm, f64::ADD, equations.region.work().storer as u64).await;
+            write(self.files, &self.answer, equations.answer(&radiosities)).await?;
         }
         self.solved = Some((system, radiosities));
         Ok(())
     }
 }
 
-impl Slaloms<'_> {
+impl<C: Communicator> Slaloms<'_, C> {
     /// The Reader: rank 0 reads the file and tells the others.
-    async fn read<C: Communicator>(&self, comm: &C) -> Result<Geometry, CommError> {
+    async fn read(&self, comm: &C) -> Result<Geometry, CommError> {
         let mut text = if self.is_phantom {
             Payload::Phantom(GEOMETRY_BYTES)
         } else {
@@ -262,7 +352,7 @@ impl Slaloms<'_> {
     }
 
     /// Refuses a wrong answer. Collective.
-    async fn verify<C: Communicator>(&self, session: &Session<'_, C>) -> Result<(), CommError> {
+    async fn verify(&self, session: &Session<'_, C>) -> Result<(), CommError> {
         let Some((system, radiosities)) = &self.solved else { return Ok(()) };
         match system.residual(&session.comm, radiosities).await? {
             // What is no number is not small either.
