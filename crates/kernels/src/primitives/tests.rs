@@ -572,4 +572,4 @@ proptest! {
 mod elementwise_operations;
 mod lengths;
 mod races;
-mod ways_of_sends;
+mod strategies_of_sends;

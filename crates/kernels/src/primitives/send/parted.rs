@@ -15,7 +15,7 @@ use super::{PORTION, combine};
 const NEAR: usize = if cfg!(test) { 64 } else { 1 << 20 };
 
 /// Each thread looks at all indices, so that more than these gain nothing.
-const MOST_THREADS: usize = 8;
+const MAX_THREADS: usize = 8;
 
 /// Whether threads are worth it for destinations of so many bytes.
 pub(super) fn pay(threads: usize, destination_bytes: usize) -> bool {
@@ -37,7 +37,7 @@ pub(super) fn deliver<T: Element, I: Index, C: Combine<T>>(
     stop: Stop<'_>,
 ) {
     assert!(x.len() == index.len() && range.low <= range.high && range.high < out.len());
-    let threads = threads.min(MOST_THREADS);
+    let threads = threads.min(MAX_THREADS);
     let destinations = Destinations(out.as_mut_ptr());
     on_threads(threads, |number| {
         let destinations = &destinations;
