@@ -4,11 +4,34 @@ use std::collections::VecDeque;
 use std::sync::atomic::{AtomicPtr, AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::Builder;
+use std::time::{Duration, Instant};
 
 use super::cache::processors;
 
-/// How often a caller looks whether others have finished before it sleeps: parts of a call end at about the same time.
-const LOOKS: usize = 1000;
+/// How long a thread looks for what it waits for before it sleeps: a caller for the parts of others, which end at about the
+/// same time as its own, and the others for the next call. A processor that sleeps takes 20 microseconds and more to wake,
+/// which is longer than half of a call over an array in the caches (decision threads-that-stay).
+const LINGERING: Duration = Duration::from_micros(100);
+
+/// Looks between two of the clock, and at whether another thread wants the processor.
+const LOOKS: usize = 32;
+
+/// Waits for so long until something is there; whether it is.
+fn lingered(is_there: impl Fn() -> bool) -> bool {
+    let start = Instant::now();
+    loop {
+        for _ in 0..LOOKS {
+            if is_there() {
+                return true;
+            }
+            std::hint::spin_loop();
+        }
+        if start.elapsed() >= LINGERING {
+            return false;
+        }
+        std::thread::yield_now();
+    }
+}
 
 /// The shares of one call.
 struct Job {
@@ -49,11 +72,8 @@ impl Job {
 
     /// Waits until the last share is finished.
     fn wait(&self) {
-        for _ in 0..LOOKS {
-            if self.unfinished.load(Ordering::Acquire) == 0 {
-                return;
-            }
-            std::hint::spin_loop();
+        if lingered(|| self.unfinished.load(Ordering::Acquire) == 0) {
+            return;
         }
         let mut done = locked(&self.done);
         while !*done {
@@ -66,6 +86,8 @@ impl Job {
 struct State {
     jobs: VecDeque<Arc<Job>>,
     workers: usize,
+    /// Those of them that sleep.
+    sleeping: usize,
 }
 
 /// The threads of a process.
@@ -73,6 +95,8 @@ struct Pool {
     process: u32,
     state: Mutex<State>,
     more: Condvar,
+    /// Jobs so far: who looks for the next one need not take the lock.
+    submitted: AtomicUsize,
 }
 
 static POOL: AtomicPtr<Pool> = AtomicPtr::new(std::ptr::null_mut());
@@ -93,7 +117,12 @@ impl Pool {
             if let Some(pool) = unsafe { known.as_ref() }.filter(|pool| pool.process == process) {
                 return pool;
             }
-            let new = Box::into_raw(Box::new(Pool { process, state: Mutex::default(), more: Condvar::new() }));
+            let new = Box::into_raw(Box::new(Pool {
+                process,
+                state: Mutex::default(),
+                more: Condvar::new(),
+                submitted: AtomicUsize::new(0),
+            }));
             if POOL.compare_exchange(known, new, Ordering::AcqRel, Ordering::Acquire).is_err() {
                 // SAFETY: nobody else has seen it.
                 drop(unsafe { Box::from_raw(new) });
@@ -108,8 +137,10 @@ impl Pool {
             state.workers += 1;
         }
         state.jobs.push_back(job.clone());
+        self.submitted.fetch_add(1, Ordering::Release);
+        let sleeping = state.sleeping;
         drop(state);
-        (0..others).for_each(|_| self.more.notify_one());
+        (0..others.min(sleeping)).for_each(|_| self.more.notify_one());
     }
 
     /// Starts a worker; false where the system gives no thread.
@@ -128,9 +159,17 @@ impl Pool {
     fn next_job(&self) -> Arc<Job> {
         let mut state = locked(&self.state);
         loop {
-            match state.jobs.front() {
-                Some(job) => return job.clone(),
-                None => state = self.more.wait(state).unwrap_or_else(PoisonError::into_inner),
+            if let Some(job) = state.jobs.front() {
+                return job.clone();
+            }
+            let known = self.submitted.load(Ordering::Acquire);
+            drop(state);
+            let is_more = lingered(|| self.submitted.load(Ordering::Acquire) != known);
+            state = locked(&self.state);
+            if !is_more && state.jobs.is_empty() {
+                state.sleeping += 1;
+                state = self.more.wait(state).unwrap_or_else(PoisonError::into_inner);
+                state.sleeping -= 1;
             }
         }
     }

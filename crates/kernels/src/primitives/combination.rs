@@ -71,7 +71,32 @@ pub(super) type Lanes = std::arch::x86_64::__m512i;
 pub(super) trait Combine<T: Element>: Send + Sync + 'static {
     /// Changes nothing it is combined with.
     const IDENTITY: T;
+    /// Whether runs of elements may be combined first, and then what they come to, in their order, with the same bits.
+    const ASSOCIATIVE: bool = true;
     fn combine(one: T, other: T) -> T;
+
+    /// As [`Self::combine`], where neither is NaN; anything where one is.
+    #[inline(always)]
+    fn combine_ordered(one: T, other: T) -> T {
+        Self::combine(one, other)
+    }
+
+    /// As [`Self::combine`], for elements of which each is combined alone: NaN is foreseen not to come, where compilers
+    /// would ask which element is larger by a branch that no processor foresees.
+    #[inline(always)]
+    fn combine_alone(one: T, other: T) -> T {
+        if Self::is_unordered(one) || Self::is_unordered(other) {
+            std::hint::cold_path();
+            return Self::combine(one, other);
+        }
+        Self::combine_ordered(one, other)
+    }
+
+    /// Whether [`Self::combine_ordered`] may be wrong about an element.
+    #[inline(always)]
+    fn is_unordered(_: T) -> bool {
+        false
+    }
 
     /// As [`Self::combine`], in each lane. Compilers find the instruction for one combination by themselves; for sums, which
     /// they would rather take apart, it is named.
@@ -107,6 +132,14 @@ impl<T: Element> Combine<T> for Max {
     fn combine(one: T, other: T) -> T {
         one.larger(other)
     }
+    #[inline(always)]
+    fn combine_ordered(one: T, other: T) -> T {
+        one.larger_ordered(other)
+    }
+    #[inline(always)]
+    fn is_unordered(x: T) -> bool {
+        x.is_unordered()
+    }
 }
 
 impl<T: Element> Combine<T> for Min {
@@ -114,6 +147,14 @@ impl<T: Element> Combine<T> for Min {
     #[inline(always)]
     fn combine(one: T, other: T) -> T {
         one.smaller(other)
+    }
+    #[inline(always)]
+    fn combine_ordered(one: T, other: T) -> T {
+        one.smaller_ordered(other)
+    }
+    #[inline(always)]
+    fn is_unordered(x: T) -> bool {
+        x.is_unordered()
     }
 }
 
@@ -148,6 +189,7 @@ macro_rules! floats {
     ($($type:ident)*) => {$(
         impl Combine<$type> for Add {
             const IDENTITY: $type = 0.0;
+            const ASSOCIATIVE: bool = false;
             #[inline(always)]
             fn combine(one: $type, other: $type) -> $type { one + other }
             #[cfg(target_arch = "x86_64")]

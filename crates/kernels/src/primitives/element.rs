@@ -107,6 +107,12 @@ pub(super) trait Element: Copy + Send + Sync + fmt::Debug + 'static {
     fn larger(self, other: Self) -> Self;
     /// The smaller one; NaN where one of them is.
     fn smaller(self, other: Self) -> Self;
+    /// The larger one, the first of two that are equal; anything where one is NaN. One instruction of most processors.
+    fn larger_ordered(self, other: Self) -> Self;
+    /// The smaller one in the same way.
+    fn smaller_ordered(self, other: Self) -> Self;
+    /// Whether it is NaN.
+    fn is_unordered(self) -> bool;
     /// Nothing is larger.
     const LARGEST: Self;
     /// Nothing is smaller.
@@ -129,6 +135,19 @@ macro_rules! number {
             #[allow(clippy::eq_op)]
             fn smaller(self, other: Self) -> Self {
                 if (self <= other) | (self != self) { self } else { other }
+            }
+            #[inline(always)]
+            fn larger_ordered(self, other: Self) -> Self {
+                if other > self { other } else { self }
+            }
+            #[inline(always)]
+            fn smaller_ordered(self, other: Self) -> Self {
+                if other < self { other } else { self }
+            }
+            #[inline(always)]
+            #[allow(clippy::eq_op)]
+            fn is_unordered(self) -> bool {
+                self != self
             }
             fn scalar(self) -> Scalar {
                 Scalar::$scalar($wide::from(self))
@@ -161,6 +180,18 @@ impl Element for Bool8 {
     #[inline(always)]
     fn smaller(self, other: Self) -> Self {
         Bool8::new((self.0 != 0) & (other.0 != 0))
+    }
+    #[inline(always)]
+    fn larger_ordered(self, other: Self) -> Self {
+        self.larger(other)
+    }
+    #[inline(always)]
+    fn smaller_ordered(self, other: Self) -> Self {
+        self.smaller(other)
+    }
+    #[inline(always)]
+    fn is_unordered(self) -> bool {
+        false
     }
     fn scalar(self) -> Scalar {
         Scalar::Bool(self.holds())

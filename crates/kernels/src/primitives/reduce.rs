@@ -160,7 +160,7 @@ impl<T: Element, F, C> Chunk<'_, T, F, C> {
     /// Prefetches what is needed soon, or the row itself where all is near: a loop over rows that fetches is not turned into
     /// one over several rows at once, whose lanes would be parted and joined again in five to eight times the time.
     #[inline(always)]
-    fn look_ahead(&self, row: &[T]) {
+    fn look_ahead(&self, row: &[T; LANES]) {
         let distance = if self.far { AHEAD } else { 0 };
         for line in 0..(size_of::<T>() * LANES).div_ceil(LINE) {
             weft_simd::prefetch(row.as_ptr().cast::<u8>().wrapping_add(distance + line * LINE));
@@ -168,32 +168,67 @@ impl<T: Element, F, C> Chunk<'_, T, F, C> {
     }
 }
 
+impl<T: Element, W: Element, F: Fn(T) -> W + Copy, C: Combine<W>> Chunk<'_, T, F, (C, W)> {
+    /// The lanes of whole rows. `ordered`: as if no element were NaN, and whether one is; false for those where that makes
+    /// no difference.
+    ///
+    /// Rows are arrays and lanes a value, which stays in vector registers from row to row; as slices they were written to
+    /// memory after each, which took five times as long.
+    #[inline(always)]
+    fn lanes(&self, ordered: bool) -> ([W; LANES], bool) {
+        let (rows, _) = self.x.as_chunks::<LANES>();
+        let (mut lanes, mut unordered) = ([C::IDENTITY; LANES], false);
+        match self.selection.0 {
+            None => {
+                for row in rows {
+                    lanes = self.next(lanes, row, None, ordered, &mut unordered);
+                }
+            }
+            Some(mask) => {
+                for (row, mask) in rows.iter().zip(mask.as_chunks::<LANES>().0) {
+                    lanes = self.next(lanes, row, Some(mask), ordered, &mut unordered);
+                }
+            }
+        }
+        // Written to memory here: what comes after would have the compiler sort the lanes anew in every row.
+        (std::hint::black_box(lanes), unordered)
+    }
+
+    /// The lanes after another row.
+    #[inline(always)]
+    fn next(
+        &self,
+        mut lanes: [W; LANES],
+        row: &[T; LANES],
+        mask: Option<&[Bool8; LANES]>,
+        ordered: bool,
+        unordered: &mut bool,
+    ) -> [W; LANES] {
+        self.look_ahead(row);
+        let mut apart = [false; LANES];
+        for lane in 0..LANES {
+            let x = (self.widen)(row[lane]);
+            let x = if mask.is_none_or(|mask| mask[lane].holds()) { x } else { C::IDENTITY };
+            lanes[lane] = if ordered { C::combine_ordered(lanes[lane], x) } else { C::combine(lanes[lane], x) };
+            apart[lane] = ordered && C::is_unordered(x);
+        }
+        for one in apart {
+            *unordered |= one;
+        }
+        lanes
+    }
+}
+
 impl<T: Element, W: Element, F: Fn(T) -> W + Copy, C: Combine<W>> Dispatched for Chunk<'_, T, F, (C, W)> {
     type Output = W;
     #[inline(always)]
     fn run(self) -> W {
-        let mut lanes = [C::IDENTITY; LANES];
-        let whole = self.x.len() / LANES * LANES;
-        let (rows, rest) = self.x.split_at(whole);
-        match self.selection.0 {
-            None => {
-                for row in rows.chunks_exact(LANES) {
-                    self.look_ahead(row);
-                    for (lane, &x) in lanes.iter_mut().zip(row) {
-                        *lane = C::combine(*lane, (self.widen)(x));
-                    }
-                }
-            }
-            Some(mask) => {
-                for (row, mask) in rows.chunks_exact(LANES).zip(mask.chunks_exact(LANES)) {
-                    self.look_ahead(row);
-                    for ((lane, &x), byte) in lanes.iter_mut().zip(row).zip(mask) {
-                        *lane = C::combine(*lane, if byte.holds() { (self.widen)(x) } else { C::IDENTITY });
-                    }
-                }
-            }
+        let (mut lanes, unordered) = self.lanes(true);
+        if unordered {
+            (lanes, _) = self.lanes(false);
         }
-        for (index, (lane, &x)) in lanes.iter_mut().zip(rest).enumerate() {
+        let whole = self.x.len() / LANES * LANES;
+        for (index, (lane, &x)) in lanes.iter_mut().zip(&self.x[whole..]).enumerate() {
             if self.selection.holds(whole + index) {
                 *lane = C::combine(*lane, (self.widen)(x));
             }

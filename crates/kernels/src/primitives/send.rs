@@ -6,13 +6,15 @@
 
 mod buckets;
 mod collisions;
+mod few;
+mod parted;
 
 use crate::{Execution, Stop};
 
 use super::combination::{Combine, Combining, check_combination, with_combination};
 use super::element::{Bool8, Element};
 use super::indices::{BLOCK, Block, Checked, Copied, Index, Indexing, Moves, SharedIndices, with_indices};
-use super::parallel::threads_for;
+use super::parallel::{in_parts, threads_for};
 use super::view::Selection;
 use super::{Combination, ElementType, PrimitiveError, View, finished};
 
@@ -88,6 +90,30 @@ pub fn send_workspace_bytes(kind: ElementType, senders: usize, destinations: usi
     buckets::wanted(senders, kind.size(), destinations, threads)
 }
 
+/// Something to be done with the unsigned type of the size of elements: what is stored need not be understood.
+macro_rules! by_size {
+    ($kind:expr, $type:ident => $call:expr) => {
+        match $kind.size() {
+            1 => {
+                type $type = u8;
+                $call
+            }
+            2 => {
+                type $type = u16;
+                $call
+            }
+            4 => {
+                type $type = u32;
+                $call
+            }
+            _ => {
+                type $type = u64;
+                $call
+            }
+        }
+    };
+}
+
 struct Work<'a> {
     moves: Moves<'a>,
     collisions: Collisions,
@@ -97,30 +123,96 @@ struct Work<'a> {
 impl Indexing for Work<'_> {
     type Output = ();
     fn run<I: Index + Element>(self) -> Result<(), PrimitiveError> {
-        let Moves { x, out, selection, threads, stop, .. } = self.moves;
+        let Moves { x, index, out, selection, threads, stop } = self.moves;
+        // SAFETY: the index's memory is what `View` says (a condition of `send`, which made this), and `with_indices` has
+        // chosen its type.
+        let shared = unsafe { SharedIndices::<I>::new(&index) };
+        let all = All { index: shared, x, out, threads, stop };
+        if selection.0.is_none() && all.send_at_once(self.collisions)? {
+            return finished(stop);
+        }
         // Bits and buckets are counted from the lowest destination.
         let from_low = self.collisions == Collisions::Refuse || buckets::pay(x.length, usize::MAX);
         // SAFETY: the index's memory is what `View` says (a condition of `send`, which made this), and `with_indices`
         // has chosen its type.
         let checked = unsafe { Checked::<I>::new(&self.moves, out.length, "destination", from_low)? };
         let Some(index) = checked else { return Ok(()) };
-        if self.collisions == Collisions::Refuse {
-            collisions::refuse(&index, selection, stop)?;
-        }
         let messages = Messages { index, x, out, selection, workspace: self.workspace, threads, stop };
         match self.collisions {
             Collisions::Combine(combination) => with_combination(x.kind, combination, messages)?,
-            Collisions::Overwrite | Collisions::Refuse => {
-                // What is stored need not be understood.
-                match x.kind.size() {
-                    1 => messages.stored::<u8>(),
-                    2 => messages.stored::<u16>(),
-                    4 => messages.stored::<u32>(),
-                    _ => messages.stored::<u64>(),
+            Collisions::Overwrite => messages.stored(),
+            Collisions::Refuse => {
+                if !messages.is_stored_apart() {
+                    collisions::refuse(&messages.index, selection, stop)?;
+                    messages.stored();
                 }
             }
         }
         finished(stop)
+    }
+}
+
+/// All elements, which are sent without a look at the indices before.
+struct All<'a, I> {
+    index: SharedIndices<'a, I>,
+    x: View,
+    out: View,
+    threads: usize,
+    stop: Stop<'a>,
+}
+
+impl<I: Index> Combining for All<'_, I> {
+    type Output = bool;
+    fn run<T: Element, C: Combine<T>>(self) -> bool {
+        self.to_few::<T, C, false>()
+    }
+}
+
+impl<I: Index> All<'_, I> {
+    /// Sends them where destinations are few, or have to be distinct and are. False, with nothing sent, where it has to be
+    /// looked at more closely, or in other cases.
+    fn send_at_once(self, collisions: Collisions) -> Result<bool, PrimitiveError> {
+        let Self { x, out, .. } = self;
+        if few::pay(&x, &out, collisions == Collisions::Refuse) {
+            return match collisions {
+                Collisions::Combine(combination) => with_combination(x.kind, combination, self),
+                Collisions::Overwrite => Ok(by_size!(x.kind, T => self.to_few::<T, Last, false>())),
+                Collisions::Refuse => Ok(by_size!(x.kind, T => self.to_few::<T, Last, true>())),
+            };
+        }
+        if collisions != Collisions::Refuse || buckets::pay(x.length, usize::MAX) {
+            return Ok(false);
+        }
+        let are_distinct = collisions::are_all_distinct(self.index, out.length, self.threads, self.stop);
+        if are_distinct {
+            by_size!(x.kind, T => self.apart::<T>());
+        }
+        Ok(are_distinct)
+    }
+
+    fn to_few<T: Element, C: Combine<T>, const REFUSE: bool>(&self) -> bool {
+        // SAFETY: the memory of both is what `View` says (a condition of `send`), the two are apart, and `T` is as large as
+        // their elements: types of one size have the same alignment, and any bits are an element.
+        let (x, out) = unsafe { (self.x.elements::<T>(), self.out.elements_mut::<T>()) };
+        few::deliver::<T, I, C, REFUSE>(x, self.index, out, self.threads, self.stop)
+    }
+
+    /// Stores elements that were found to have destinations of their own, a run of them on each thread.
+    fn apart<T: Element>(&self) {
+        // SAFETY: the memory of the source is what `View` says (a condition of `send`), and `T` is as large as its elements.
+        let x = unsafe { self.x.elements::<T>() };
+        let (out, index) = (&self.out, self.index);
+        in_parts(x.len(), BLOCK, self.threads, |own| {
+            let start = out.pointer.cast::<T>();
+            for from in own.clone().step_by(PORTION).take_while(|_| !self.stop.is_requested()) {
+                let to = own.end.min(from + PORTION);
+                index.for_each_below::<8>(from..to, 0, out.length, |element, index| {
+                    // SAFETY: there are as many elements as indices, and `out` has the index. Nobody else writes there but
+                    // where another thread has moved the index meanwhile; the write is done as it is then, once.
+                    unsafe { start.add(index).write_volatile(*x.get_unchecked(element)) };
+                });
+            }
+        });
     }
 }
 
@@ -141,6 +233,7 @@ struct Last;
 
 impl<T: Element> Combine<T> for Last {
     const IDENTITY: T = T::SMALLEST;
+    const ASSOCIATIVE: bool = false;
     #[inline(always)]
     fn combine(_: T, other: T) -> T {
         other
@@ -155,31 +248,52 @@ impl<I: Index> Combining for Messages<'_, I> {
 }
 
 impl<I: Index> Messages<'_, I> {
-    fn stored<T: Element>(&self) {
-        self.delivered::<T, Last>();
+    fn stored(&self) {
+        by_size!(self.x.kind, T => self.delivered::<T, Last>());
     }
 
-    fn delivered<T: Element, C: Combine<T>>(&self) {
-        // SAFETY: the memory of both is what `View` says (a condition of `send`), the two are apart, and `T` is as
-        // large as their elements: types of one size have the same alignment, and any bits are an element.
+    /// Stores elements by buckets where no two are sent to one. False, with nothing stored, where two are, or buckets do not
+    /// pay.
+    fn is_stored_apart(&self) -> bool {
+        by_size!(self.x.kind, T => self.sorted::<T, Last>(true)) == buckets::Outcome::Delivered
+    }
+
+    /// Delivers by buckets, where those pay.
+    fn sorted<T: Element, C: Combine<T>>(&self, refuse: bool) -> buckets::Outcome {
+        // SAFETY: the memory of both is what `View` says (a condition of `send`), the two are apart, and `T` is as large as
+        // their elements: types of one size have the same alignment, and any bits are an element.
         let (x, out) = unsafe { (self.x.elements::<T>(), self.out.elements_mut::<T>()) };
         let range = self.index.range;
         let destinations = range.high - range.low + 1;
-        if buckets::pay(x.len(), destinations * size_of::<T>()) {
-            let senders = buckets::Senders {
-                x,
-                index: self.index.shared,
-                selection: self.selection,
-                low: range.low,
-                destinations,
-                stop: self.stop,
-            };
-            if buckets::deliver::<T, I, C>(&senders, &mut out[range.low..=range.high], self.workspace, self.threads) {
-                return;
-            }
+        if !buckets::pay(x.len(), destinations * size_of::<T>()) {
+            return buckets::Outcome::NotSorted;
         }
+        let senders = buckets::Senders {
+            x,
+            index: self.index.shared,
+            selection: self.selection,
+            low: range.low,
+            destinations,
+            stop: self.stop,
+        };
+        let out = &mut out[range.low..=range.high];
+        buckets::deliver::<T, I, C>(&senders, out, self.workspace, self.threads, refuse)
+    }
+
+    fn delivered<T: Element, C: Combine<T>>(&self) {
+        if self.sorted::<T, C>(false) == buckets::Outcome::Delivered {
+            return;
+        }
+        // SAFETY: the memory of both is what `View` says (a condition of `send`), the two are apart, and `T` is as large as
+        // their elements: types of one size have the same alignment, and any bits are an element.
+        let (x, out) = unsafe { (self.x.elements::<T>(), self.out.elements_mut::<T>()) };
+        let range = self.index.range;
+        let destinations = range.high - range.low + 1;
         let out = &mut out[..=range.high];
         match self.selection.0 {
+            None if parted::pay(self.threads, destinations * size_of::<T>()) => {
+                parted::deliver::<T, I, C>(x, self.index.shared, out, range, self.threads, self.stop);
+            }
             None => direct::<T, I, C>(x, self.index.shared, out, self.stop),
             Some(_) => {
                 let mut block = Block::new();
@@ -229,7 +343,7 @@ unsafe fn combine<T: Element, C: Combine<T>>(x: &[T], element: usize, out: &mut 
     // SAFETY: `x` has the element, and `out` the index (this function's conditions).
     unsafe {
         let to = out.get_unchecked_mut(index);
-        *to = C::combine(*to, *x.get_unchecked(element));
+        *to = C::combine_alone(*to, *x.get_unchecked(element));
     }
 }
 

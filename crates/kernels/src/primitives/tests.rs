@@ -572,3 +572,4 @@ proptest! {
 mod elementwise_operations;
 mod lengths;
 mod races;
+mod strategies_of_sends;

@@ -82,7 +82,7 @@ impl<'a, I: Index> SharedIndices<'a, I> {
     /// # Safety
     ///
     /// Elements are of type `I`, aligned, and readable as long as `'a`.
-    pub(super) unsafe fn new(view: &View) -> Self {
+    pub(in super::super) unsafe fn new(view: &View) -> Self {
         debug_assert_eq!(view.kind, <I as Element>::TYPE);
         Self { start: view.pointer.cast_const().cast(), length: view.length, memory: PhantomData }
     }
@@ -142,6 +142,36 @@ impl<'a, I: Index> SharedIndices<'a, I> {
         (unrolled..elements.end).for_each(&mut one);
     }
 
+    /// Calls `work` with each of some elements and its index as it is now, up to the first that is not below `extent`; whether
+    /// there is none. Unrolled as [`SharedIndices::for_each_below`].
+    #[inline(always)]
+    pub(in super::super) fn all_below<const UNROLLED: usize>(
+        self,
+        elements: Range<usize>,
+        extent: usize,
+        mut work: impl FnMut(usize, usize),
+    ) -> bool {
+        assert!(elements.start <= elements.end && elements.end <= self.length);
+        let mut one = |element: usize| {
+            // SAFETY: the element is one of the array.
+            let index = unsafe { self.read(element) };
+            let is_below = index < extent;
+            if is_below {
+                work(element, index);
+            }
+            is_below
+        };
+        let unrolled = elements.end - elements.len() % UNROLLED;
+        for element in (elements.start..unrolled).step_by(UNROLLED) {
+            for number in 0..UNROLLED {
+                if !one(element + number) {
+                    return false;
+                }
+            }
+        }
+        (unrolled..elements.end).all(one)
+    }
+
     /// Between which values some elements are now, those of true values where there are such; from 0 on without `LOW`.
     #[inline(always)]
     pub(super) fn range<const LOW: bool>(self, elements: Range<usize>, mask: Option<&[Bool8]>) -> IndexRange {
@@ -196,6 +226,73 @@ impl<'a, I: Index> SharedIndices<'a, I> {
             }
         }
     }
+
+    /// Copies of the indices of some elements, a [`Block`] at most, that are below `extent` above `origin`, by what they are
+    /// above it.
+    #[inline(always)]
+    pub(in super::super) fn copy_within<'b>(
+        self,
+        elements: Range<usize>,
+        [origin, extent]: [usize; 2],
+        block: &'b mut Block,
+    ) -> Copied<'b> {
+        assert!(elements.start <= elements.end && elements.end <= self.length && elements.len() <= CAPACITY);
+        // SAFETY: the elements are some of the array, which is readable and aligned (a condition of `new`), and no more
+        // than the block has room for; so many are initialised in it as are said to be kept.
+        unsafe {
+            let kept = within::<I>(self.address(elements.start), elements.len(), [origin, extent], block);
+            Copied {
+                indices: &*(&raw const block.indices[..kept] as *const [usize]),
+                elements: Some(&*(&raw const block.elements[..kept] as *const [u32])),
+            }
+        }
+    }
+}
+
+/// Copies those of so many indices that are below `extent` above `origin`, by what they are above it, and which elements
+/// have them, to the beginning of the block. Says how many they are.
+///
+/// # Safety
+///
+/// As many are readable and aligned, and others may write them; the block has room for as many.
+#[inline(always)]
+unsafe fn within<I: Index>(from: *const I, count: usize, bounds: [usize; 2], block: &mut Block) -> usize {
+    let (indices, elements) = (block.indices.as_mut_ptr().cast(), block.elements.as_mut_ptr().cast());
+    // SAFETY: the indices are readable and the block has room (this function's conditions), and the level says that the
+    // processor has the instructions.
+    unsafe {
+        match level() {
+            #[cfg(target_arch = "x86_64")]
+            Level::Avx512 => vectors::within_512::<I>(from, count, bounds, indices, elements),
+            _ => within_each::<I>(from, count, bounds, indices, elements),
+        }
+    }
+}
+
+/// [`within`], one after another, without branches.
+///
+/// # Safety
+///
+/// As there; both are beginnings of a [`Block`].
+unsafe fn within_each<I: Index>(
+    from: *const I,
+    count: usize,
+    [origin, extent]: [usize; 2],
+    indices: *mut usize,
+    elements: *mut u32,
+) -> usize {
+    let mut kept = 0;
+    for element in 0..count {
+        // SAFETY: the element is readable and aligned (this function's conditions), and no more are kept than were looked
+        // at. Whoever writes it meanwhile makes the value any, which is compared after this one read.
+        unsafe {
+            let index = from.add(element).read_volatile().unsigned().wrapping_sub(origin);
+            indices.add(kept).write(index);
+            elements.add(kept).write(element as u32);
+            kept += usize::from(index < extent);
+        }
+    }
+    kept
 }
 
 /// Between which values so many indices are, those of true values where there are such; from 0 on without `LOW`.
@@ -418,6 +515,37 @@ mod tests {
         for count in (0..=35).chain(around(AHEAD)).chain(around(BLOCK)).chain([CAPACITY - 1, CAPACITY]) {
             check(&indices(count, |value| value, [i64::MIN, i64::MAX]));
             check(&indices(count, |value| value as i32, [i32::MIN, i32::MAX]));
+        }
+    }
+
+    #[test]
+    fn every_level_finds_those_within() {
+        for count in (0..=35).chain([BLOCK - 1, BLOCK, CAPACITY]) {
+            let values = indices(count, |value| value, [i64::MIN, i64::MAX]);
+            for [origin, extent] in [[0, 0], [0, 300], [100, 250], [0, usize::MAX], [usize::MAX - 50, 40]] {
+                let above = |index: i64| (index as usize).wrapping_sub(origin);
+                let wanted = || values.iter().enumerate().filter(|&(_, &index)| above(index) < extent);
+                let expected: (Vec<usize>, Vec<u32>) = wanted().map(|(i, &index)| (above(index), i as u32)).unzip();
+                for level in Level::available() {
+                    let mut block = Block::new();
+                    let (copies, elements) = (block.indices.as_mut_ptr().cast(), block.elements.as_mut_ptr().cast());
+                    // SAFETY: the processor has the level, and a block has room for as many as it holds.
+                    let kept = unsafe {
+                        match level {
+                            #[cfg(target_arch = "x86_64")]
+                            Level::Avx512 => {
+                                vectors::within_512(values.as_ptr(), count, [origin, extent], copies, elements)
+                            }
+                            _ => within_each(values.as_ptr(), count, [origin, extent], copies, elements),
+                        }
+                    };
+                    // SAFETY: as many were written.
+                    let result: (Vec<usize>, Vec<u32>) = (0..kept)
+                        .map(|i| unsafe { (block.indices[i].assume_init(), block.elements[i].assume_init()) })
+                        .unzip();
+                    assert_eq!(result, expected, "{level}, {count} indices");
+                }
+            }
         }
     }
 

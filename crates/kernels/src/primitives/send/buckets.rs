@@ -22,6 +22,7 @@ use super::super::indices::{Block, Index, SharedIndices};
 use super::super::lines::{self, Ahead, Hint, LINE};
 use super::super::parallel::part;
 use super::super::view::Selection;
+use super::collisions::count_marks;
 
 /// Fewer senders than this are served one after another: their destinations are in a cache that cores share, if not in
 /// a nearer one, and to sort them takes two to six times as long.
@@ -168,14 +169,25 @@ pub(super) fn wanted(senders: usize, size: usize, destinations: usize, threads: 
     plan.and_then(|plan| plan.bytes()).map_or(0, |bytes| bytes + PACKET)
 }
 
-/// Delivers all messages to `out`, which has a destination for each. They are sorted in `workspace` where that is
-/// enough. False where there is no memory for the buckets; nothing is delivered then.
+/// What became of messages.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Outcome {
+    Delivered,
+    /// Nothing was: there is no memory for the buckets, or not for all of them at once where two may not be sent to one.
+    NotSorted,
+    /// Nothing was: two are sent to one.
+    Collided,
+}
+
+/// Delivers all messages to `out`, which has a destination for each; with `refuse`, where no two are sent to one. They are
+/// sorted in `workspace` where that is enough.
 pub(super) fn deliver<T: Element, I: Index, C: Combine<T>>(
     senders: &Senders<'_, T, I>,
     out: &mut [T],
     workspace: Option<&View>,
     threads: usize,
-) -> bool {
+    refuse: bool,
+) -> Outcome {
     let count = senders.x.len();
     let plan = |batch: usize| {
         let plan = Plan::new(count, size_of::<T>(), out.len(), threads, batch)?;
@@ -186,25 +198,32 @@ pub(super) fn deliver<T: Element, I: Index, C: Combine<T>>(
         let (plan, bytes) = plan(BATCH.max(out.len().saturating_mul(TO_EACH)))?;
         Some((plan, Memory::new(bytes)?))
     };
-    let Some((plan, memory)) = all().or_else(some) else { return false };
+    let Some((plan, memory)) = all().or_else(some) else { return Outcome::NotSorted };
+    if refuse && plan.batch < count {
+        return Outcome::NotSorted;
+    }
     let mut start = 0;
     while start < count && !senders.stop.is_requested() {
         let left = count - start;
         // The last two are alike.
         let end = start + if left <= plan.batch || left >= 2 * plan.batch { left.min(plan.batch) } else { left / 2 };
-        deliver_batch::<T, I, C>(senders, start..end, out, plan, &memory);
+        if !deliver_batch::<T, I, C>(senders, start..end, out, plan, &memory, refuse) {
+            return Outcome::Collided;
+        }
         start = end;
     }
-    true
+    Outcome::Delivered
 }
 
+/// Delivers some messages; with `refuse` none, and false, where two are sent to one.
 fn deliver_batch<T: Element, I: Index, C: Combine<T>>(
     senders: &Senders<'_, T, I>,
     batch: Range<usize>,
     out: &mut [T],
     plan: Plan,
     memory: &Memory,
-) {
+    refuse: bool,
+) -> bool {
     let sorted = on_threads(plan.threads, |number| {
         let own = part(batch.len(), 1, number, plan.threads);
         let run = batch.start + own.start..batch.start + own.end;
@@ -213,6 +232,9 @@ fn deliver_batch<T: Element, I: Index, C: Combine<T>>(
             sort::<T, I>(senders, run, plan, memory.packets.wrapping_add(number * plan.packets), memory.streaming)
         }
     });
+    if refuse && !are_distinct::<T>(&sorted, plan, senders.stop) {
+        return false;
+    }
     let next = AtomicUsize::new(0);
     let out = Shared(out.as_mut_ptr());
     on_threads(plan.threads, |_| {
@@ -243,6 +265,34 @@ fn deliver_batch<T: Element, I: Index, C: Combine<T>>(
             bucket = following;
         }
     });
+    true
+}
+
+/// Whether no two messages are sent to one destination: as many bytes are marked then, bucket by bucket, as there are
+/// messages. The marks of a bucket are in a near cache, and of a packet only the destinations are read.
+fn are_distinct<T: Element>(sorted: &[Sorted], plan: Plan, stop: Stop<'_>) -> bool {
+    let next = AtomicUsize::new(0);
+    let parts = on_threads(plan.threads, |_| {
+        let mut marks = vec![0_u8; 1 << plan.width];
+        loop {
+            let bucket = next.fetch_add(1, Ordering::Relaxed);
+            if bucket >= plan.buckets || stop.is_requested() {
+                return true;
+            }
+            marks.fill(0);
+            let mut sent = 0;
+            for run in sorted {
+                run.mark::<T>(bucket, &mut marks);
+                sent += run.counts[bucket];
+            }
+            if count_marks(&marks) != sent {
+                // Nobody need look at the others.
+                next.store(plan.buckets, Ordering::Relaxed);
+                return false;
+            }
+        }
+    });
+    parts.into_iter().all(|distinct| distinct)
 }
 
 /// A pointer that threads share, each using elements of its own.
@@ -406,6 +456,31 @@ unsafe fn sort<T: Element, I: Index>(
 impl Sorted {
     fn first(&self, bucket: usize) -> *const Packet {
         self.packets.wrapping_add(self.firsts[bucket] as usize)
+    }
+
+    /// Marks the destinations of a bucket's messages.
+    fn mark<T: Element>(&self, bucket: usize, marks: &mut [u8]) {
+        let mut left = self.counts[bucket];
+        let mut first = self.firsts[bucket] as usize;
+        while left > 0 {
+            for number in first..first + self.chunk {
+                let ahead = self.packets.wrapping_add(number + FETCHED).cast::<u8>();
+                weft_simd::prefetch(ahead.wrapping_add(PACKET - LINE));
+                let count = left.min(capacity::<T>());
+                // SAFETY: so many messages were sorted into this packet.
+                let packet = unsafe { &*self.packets.add(number) };
+                for slot in 0..count {
+                    // SAFETY: the slot is of a message, and its destination is one of the bucket's, which there is a mark
+                    // for: whoever has sorted it has taken no more bits.
+                    unsafe { *marks.get_unchecked_mut(usize::from(packet.destinations::<T, u16>(slot))) = 1 };
+                }
+                left -= count;
+                if left == 0 {
+                    return;
+                }
+            }
+            first = self.following[first / self.chunk] as usize;
+        }
     }
 
     /// Delivers the messages of a bucket, whose destinations begin at `out`; packets at `then` are read next.

@@ -1,8 +1,13 @@
 //! Finds out whether two elements are sent to one.
 
+use std::sync::atomic::{AtomicU8, Ordering};
+
+use weft_simd::on_threads;
+
 use crate::Stop;
 
-use super::super::indices::{BLOCK, Block, Checked, Index, IndexRange};
+use super::super::indices::{BLOCK, Block, Checked, Index, IndexRange, SharedIndices};
+use super::super::parallel::part;
 use super::super::view::Selection;
 use super::super::{PrimitiveError, finished};
 use super::PORTION;
@@ -58,6 +63,45 @@ pub(super) fn refuse<I: Index>(
     }
 }
 
+/// Whether all indices are below `extent` and no two are the same, where bytes for so many destinations are few beside the
+/// indices; false where they are not, or this is not known. Threads mark the destinations of runs of the senders.
+pub(super) fn are_all_distinct<I: Index>(
+    index: SharedIndices<'_, I>,
+    extent: usize,
+    threads: usize,
+    stop: Stop<'_>,
+) -> bool {
+    if extent / size_of::<u64>() > index.len() || index.len() > extent {
+        return false;
+    }
+    let mut marks = vec![0_u8; extent];
+    let shared = Marks(marks.as_mut_ptr().cast());
+    let are_below = on_threads(threads, |number| {
+        let marks = &shared;
+        let own = part(index.len(), 1, number, threads);
+        own.clone().step_by(PORTION).take_while(|_| !stop.is_requested()).all(|start| {
+            let end = own.end.min(start + PORTION);
+            index.all_below::<8>(start..end, extent, |_, index| {
+                // SAFETY: there is a mark for each index below the extent, which is used by nobody but these threads, in
+                // this way.
+                unsafe { (*marks.0.add(index)).store(1, Ordering::Relaxed) };
+            })
+        })
+    });
+    are_below.into_iter().all(|below| below) && count_marks(&marks) == index.len()
+}
+
+/// Bytes that threads mark.
+struct Marks(*const AtomicU8);
+// SAFETY: threads may share atomic bytes.
+unsafe impl Sync for Marks {}
+
+/// How many of some bytes, each 0 or 1, are 1.
+pub(super) fn count_marks(marks: &[u8]) -> usize {
+    // As many as a byte can count.
+    marks.chunks(u8::MAX.into()).map(|some| usize::from(some.iter().sum::<u8>())).sum()
+}
+
 /// Whether no destination is that of several selected elements: as many bytes are marked then as elements are sent. To store
 /// a byte waits for nothing, where bits of one word would be changed one after another.
 fn are_distinct<I: Index>(
@@ -74,7 +118,7 @@ fn are_distinct<I: Index>(
             sent += 1;
         }
     });
-    marks.iter().map(|&mark| usize::from(mark)).sum::<usize>() == sent
+    count_marks(&marks) == sent
 }
 
 /// Calls `work` with each selected element and how far above the lowest destination it is sent.

@@ -131,6 +131,37 @@ pub(super) unsafe fn selected_512<I: Index>(
     kept
 }
 
+/// [`super::within`], eight at once.
+///
+/// # Safety
+///
+/// As there, `indices` and `elements` are a block's, and the processor has AVX-512.
+#[target_feature(enable = "avx512f,avx512bw,avx512vl")]
+pub(super) unsafe fn within_512<I: Index>(
+    from: *const I,
+    count: usize,
+    [origin, extent]: [usize; 2],
+    indices: *mut usize,
+    elements: *mut u32,
+) -> usize {
+    let (origin, extent) = (_mm512_set1_epi64(origin as i64), _mm512_set1_epi64(extent as i64));
+    let mut numbers = _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7);
+    let mut kept = 0;
+    by_lanes(count, |element, lanes| {
+        // SAFETY: the elements of the lanes are readable (this function's conditions), and a block has room for whole
+        // vectors, which begin no later than the one that is read.
+        unsafe {
+            let index = _mm512_sub_epi64(load_512(from.add(element), lanes), origin);
+            let wanted = _mm512_mask_cmplt_epu64_mask(lanes, index, extent);
+            _mm512_storeu_si512(indices.add(kept).cast(), _mm512_maskz_compress_epi64(wanted, index));
+            _mm256_storeu_si256(elements.add(kept).cast(), _mm256_maskz_compress_epi32(wanted, numbers));
+            kept += wanted.count_ones() as usize;
+        }
+        numbers = _mm256_add_epi32(numbers, _mm256_set1_epi32(LANES as i32));
+    });
+    kept
+}
+
 /// [`super::look`], four at once.
 ///
 /// # Safety

@@ -1,0 +1,126 @@
+//! Sends to few destinations: into a copy of them, which takes the place of the destinations in the end. So indices need
+//! not be looked at before they are used, and threads can have a copy each.
+
+use weft_simd::on_threads;
+
+use crate::Stop;
+
+use super::super::View;
+use super::super::combination::Combine;
+use super::super::element::Element;
+use super::super::indices::{Index, SharedIndices};
+use super::super::lines::Scratch;
+use super::super::parallel::part;
+use super::PORTION;
+use super::collisions::count_marks;
+
+/// Bytes of all destinations, at most: two copies are in the first-level cache.
+const FEW: usize = 16 << 10;
+
+/// Senders below which destinations are not copied by several threads.
+const GRAIN: usize = if cfg!(test) { 100 } else { 64 << 10 };
+
+/// Whether a copy costs less than to look at the indices first, or to mark destinations first where `refuse`.
+pub(super) fn pay(x: &View, out: &View, refuse: bool) -> bool {
+    out.bytes() <= FEW && if refuse { out.length / 2 <= x.length } else { out.length * 4 <= x.length }
+}
+
+/// Sends each element of `x` to its destination, one after another. False, with nothing sent, where an index is not below
+/// the length of `out`, or, with `REFUSE`, where two are the same.
+pub(super) fn deliver<T: Element, I: Index, C: Combine<T>, const REFUSE: bool>(
+    x: &[T],
+    index: SharedIndices<'_, I>,
+    out: &mut [T],
+    threads: usize,
+    stop: Stop<'_>,
+) -> bool {
+    debug_assert!(size_of_val(out) <= FEW && x.len() == index.len());
+    if C::ASSOCIATIVE && !REFUSE && threads > 1 && x.len() >= 2 * GRAIN {
+        return combined::<T, I, C>(x, index, out, threads, stop);
+    }
+    let mut copy = Scratch::<FEW>::new();
+    // SAFETY: the copy has room for all destinations, and begins at a line; all of its elements are written.
+    let copy = unsafe {
+        let start = copy.pointer().cast::<T>();
+        start.copy_from_nonoverlapping(out.as_ptr(), out.len());
+        std::slice::from_raw_parts_mut(start, out.len())
+    };
+    let is_fine = if REFUSE {
+        distinct::<T, I>(x, index, copy, stop)
+    } else {
+        one_after_another::<T, I, C>(x, index, copy, stop)
+    };
+    if is_fine {
+        out.copy_from_slice(copy);
+    }
+    is_fine
+}
+
+/// Combines one element after another; false where an index is beyond `out`.
+#[inline(never)]
+fn one_after_another<T: Element, I: Index, C: Combine<T>>(
+    x: &[T],
+    index: SharedIndices<'_, I>,
+    out: &mut [T],
+    stop: Stop<'_>,
+) -> bool {
+    assert_eq!(x.len(), index.len());
+    (0..x.len()).step_by(PORTION).take_while(|_| !stop.is_requested()).all(|start| {
+        let end = x.len().min(start + PORTION);
+        index.all_below::<8>(start..end, out.len(), |element, index| {
+            // SAFETY: there are as many elements as indices, and `out` has the index.
+            unsafe { super::combine::<T, C>(x, element, out, index) };
+        })
+    })
+}
+
+/// Stores elements and marks destinations; false where an index is beyond `out`, or as many destinations are not marked as
+/// elements are sent.
+#[inline(never)]
+fn distinct<T: Element, I: Index>(x: &[T], index: SharedIndices<'_, I>, out: &mut [T], stop: Stop<'_>) -> bool {
+    assert_eq!(x.len(), index.len());
+    let mut marks = Scratch::<FEW>::new();
+    // SAFETY: there is room for as many bytes, which are written here.
+    let marks = unsafe {
+        marks.pointer().write_bytes(0, out.len());
+        std::slice::from_raw_parts_mut(marks.pointer(), out.len())
+    };
+    let below = (0..x.len()).step_by(PORTION).take_while(|_| !stop.is_requested()).all(|start| {
+        let end = x.len().min(start + PORTION);
+        index.all_below::<8>(start..end, out.len(), |element, index| {
+            // SAFETY: there are as many elements as indices, and as many destinations as marks, which have the index.
+            unsafe {
+                *out.get_unchecked_mut(index) = *x.get_unchecked(element);
+                *marks.get_unchecked_mut(index) = 1;
+            }
+        })
+    });
+    below && count_marks(marks) == x.len()
+}
+
+/// Each thread combines a run of the senders into a copy of its own, the first one into what `out` holds, the others into
+/// what changes nothing; the copies are combined in the order of the runs. For combinations of which the order of the
+/// senders, but not where they are parted, decides.
+fn combined<T: Element, I: Index, C: Combine<T>>(
+    x: &[T],
+    index: SharedIndices<'_, I>,
+    out: &mut [T],
+    threads: usize,
+    stop: Stop<'_>,
+) -> bool {
+    let held = &*out;
+    let copies = on_threads(threads, |number| {
+        let run = part(x.len(), GRAIN, number, threads);
+        let mut copy = if number == 0 { held.to_vec() } else { vec![C::IDENTITY; held.len()] };
+        one_after_another::<T, I, C>(&x[run.clone()], index.part(run), &mut copy, stop).then_some(copy)
+    });
+    let Some(copies) = copies.into_iter().collect::<Option<Vec<_>>>() else { return false };
+    let (first, others) = copies.split_first().expect("there is a first thread");
+    out.copy_from_slice(first);
+    for copy in others {
+        for (one, &other) in out.iter_mut().zip(copy) {
+            *one = C::combine(*one, other);
+        }
+    }
+    true
+}

@@ -1,0 +1,73 @@
+//! Sends on several threads to destinations that are in a cache, but not in a near one: each thread delivers what is sent to
+//! a range of them, in the order of the senders.
+
+use weft_simd::on_threads;
+
+use crate::Stop;
+
+use super::super::combination::Combine;
+use super::super::element::Element;
+use super::super::indices::{BLOCK, Block, Index, IndexRange, SharedIndices};
+use super::super::parallel::part;
+use super::{PORTION, combine};
+
+/// Destinations of fewer bytes are in a near cache: to look for those of a range takes longer then than to serve all.
+const NEAR: usize = if cfg!(test) { 64 } else { 1 << 20 };
+
+/// Each thread looks at all indices, so that more than these gain nothing.
+const MAX_THREADS: usize = 8;
+
+/// Whether threads are worth it for destinations of so many bytes.
+pub(super) fn pay(threads: usize, destination_bytes: usize) -> bool {
+    threads > 1 && destination_bytes > NEAR
+}
+
+/// Where destinations begin; each thread uses those of its range.
+struct Destinations<T>(*mut T);
+// SAFETY: as said there.
+unsafe impl<T: Send> Sync for Destinations<T> {}
+
+/// Delivers all elements to the destinations of the range, which `out` has.
+pub(super) fn deliver<T: Element, I: Index, C: Combine<T>>(
+    x: &[T],
+    index: SharedIndices<'_, I>,
+    out: &mut [T],
+    range: IndexRange,
+    threads: usize,
+    stop: Stop<'_>,
+) {
+    assert!(x.len() == index.len() && range.low <= range.high && range.high < out.len());
+    let threads = threads.min(MAX_THREADS);
+    let destinations = Destinations(out.as_mut_ptr());
+    on_threads(threads, |number| {
+        let destinations = &destinations;
+        let own = part(range.high - range.low + 1, 1, number, threads);
+        let low = range.low + own.start;
+        // SAFETY: the range is within `out`, and its parts are disjoint.
+        let out = unsafe { std::slice::from_raw_parts_mut(destinations.0.add(low), own.len()) };
+        deliver_range::<T, I, C>(x, index, low, out, stop);
+    });
+}
+
+/// Delivers what is sent to the destinations from `low` on that are in `out`.
+#[inline(never)]
+fn deliver_range<T: Element, I: Index, C: Combine<T>>(
+    x: &[T],
+    index: SharedIndices<'_, I>,
+    low: usize,
+    out: &mut [T],
+    stop: Stop<'_>,
+) {
+    let mut block = Block::new();
+    for start in (0..x.len()).step_by(BLOCK) {
+        if start.is_multiple_of(PORTION) && stop.is_requested() {
+            return;
+        }
+        let end = x.len().min(start + BLOCK);
+        let x = &x[start..end];
+        index.copy_within(start..end, [low, out.len()], &mut block).for_each(|element, index| {
+            // SAFETY: elements are of the block, and so far above `low` `out` has an element.
+            unsafe { combine::<T, C>(x, element, out, index) };
+        });
+    }
+}
