@@ -49,7 +49,7 @@ pub(super) enum Lookup<T> {
 /// The column that a column beyond the ends is congruent to; nearly always the row is as long as the stencil's reach, and a
 /// division, which takes longer than the rest of an end, is not needed.
 #[inline(always)]
-fn wrapped(column: isize, extent: isize) -> isize {
+pub(super) fn wrapped(column: isize, extent: isize) -> isize {
     let index = if column < 0 { column + extent } else { column - extent };
     if (0..extent).contains(&index) { index } else { column.rem_euclid(extent) }
 }
@@ -86,6 +86,24 @@ impl<T: Scalar> Span<T> {
     }
 }
 
+/// The most terms of an element's own column of a star that has a kernel: one in four axes.
+pub(super) const MAX_OWN: usize = 7;
+
+/// Some of the rows that follow one another in the result, whose neighbours do in the source.
+#[derive(Clone, Copy, Debug)]
+pub struct Segment<T> {
+    /// For each term of an element's own column, where its row would begin if it had all of the rows.
+    pub rows: [*const T; MAX_OWN],
+    /// Elements of all rows up to the last of these.
+    pub end: usize,
+}
+
+impl<T> Default for Segment<T> {
+    fn default() -> Segment<T> {
+        Segment { rows: [std::ptr::null(); MAX_OWN], end: 0 }
+    }
+}
+
 /// One row to compute.
 ///
 /// Kernels rely on this: `rows` are valid for the columns that the span and the stencil make them read; `out` is valid for
@@ -104,9 +122,9 @@ pub struct Row<'a, T> {
     pub store: Store,
     /// So many rows like this follow one another, each beginning where the last ends, in all of these arrays.
     pub repeat: usize,
-    /// Column 0 of each neighbour's row of the first and of the last of these rows, where they are others than those that
-    /// follow from `rows`.
-    pub edges: [Option<&'a [*const T]>; 2],
+    /// The rows of an element's own column where they change from one of these rows to the next; none where all follow
+    /// from `rows`.
+    pub segments: &'a [Segment<T>],
 }
 
 impl<T: Scalar> Row<'_, T> {

@@ -1,17 +1,17 @@
 //! Sweeps over rows: finds each row's neighbours, calls the kernel.
 
-use weft_simd::{CACHE_LINE, Level};
+use weft_simd::Level;
 
 use crate::Stop;
 
 use super::arrays::{Ends, Job, OUTER, View};
 use super::description::{Array, Boundary};
-use super::direct::{Terms, star};
+use super::direct::{ConstantTerm, Terms, star};
 use super::element::Element;
 use super::kernel::{Factor, Kernel, Term};
 use super::lanes::Store;
 use super::plan::Plan;
-use super::span::{End, Row, Span};
+use super::span::{End, Row, Segment, Span, wrapped};
 use super::tiles;
 use super::traversal::{Ahead, Bundle};
 use super::work::Work;
@@ -112,7 +112,7 @@ impl<T: Element> Plan<T> {
             return Position::At(index);
         }
         match self.boundaries[axis] {
-            Boundary::Circular => Position::At(index.rem_euclid(extent)),
+            Boundary::Circular => Position::At(wrapped(index, extent)),
             _ => Position::Beyond,
         }
     }
@@ -180,10 +180,10 @@ impl<T: Element> Plan<T> {
 
     /// For each group, elements from where its plane begins to its line of axis 2 that an index along axis 1 needs. Whether
     /// all of these lines are in the array.
-    fn find_lines(&self, job: &Job<T>, second: isize, is_inner: bool, lines: &mut [isize]) -> bool {
+    fn find_lines(&self, job: &Job<T>, second: isize, inner: (isize, isize), lines: &mut [isize]) -> bool {
         // `find_planes` has taken the origin off once already.
         let stride = job.input.strides[1];
-        if is_inner {
+        if second >= inner.0 && second < inner.1 {
             lines.fill(second * stride);
             return true;
         }
@@ -291,7 +291,7 @@ impl<T: Element> Plan<T> {
             ends_vary,
             ends: (low, high),
             runs,
-            joins_ends: runs && self.joins_ends(&work.terms, (low, high), store),
+            joins_ends: runs && self.joins_ends(&work.terms, (low, high)),
             factors_vary: self.kernel.factors_vary(),
             lanes_bytes,
             store,
@@ -357,21 +357,24 @@ impl<T: Element> Plan<T> {
         let [inner_second, inner_third] = rows.inner;
         let (mut low, mut high) = rows.ends;
         if all_planes && self.axes == 3 && rows.joins(1, plane.seconds) {
-            work.lines.fill(plane.seconds.0 * job.input.strides[1]);
             // SAFETY: the job's views are valid for the plane (this function's condition).
-            return unsafe { self.joined_rows(job, rows, &plane, plane.seconds.0, work) };
+            unsafe { self.joined_rows(job, rows, &plane, plane.seconds, work) };
+            return;
         }
+        let joins_lines = all_planes && self.axes > 3 && rows.joins(2, job.ranges[2]);
         let (mut next_second, end_second) = plane.seconds;
         while next_second < end_second {
             let second = next_second;
+            if joins_lines {
+                // SAFETY: the job's views are valid for the plane (this function's condition).
+                next_second = unsafe { self.joined_rows(job, rows, &plane, (second, end_second), work) };
+                if next_second > second {
+                    continue;
+                }
+            }
             next_second += 1;
             let second_is_inner = second >= inner_second.0 && second < inner_second.1;
-            let has_lines = all_planes && self.find_lines(job, second, second_is_inner, &mut work.lines);
-            if has_lines && self.axes > 3 && rows.joins(2, job.ranges[2]) {
-                // SAFETY: the job's views are valid for the plane (this function's condition).
-                unsafe { self.joined_rows(job, rows, &plane, second, work) };
-                continue;
-            }
+            let has_lines = all_planes && self.find_lines(job, second, inner_second, &mut work.lines);
             let mut next = job.ranges[2].0;
             while next < job.ranges[2].1 {
                 let third = next;
@@ -413,59 +416,140 @@ impl<T: Element> Plan<T> {
                     if job.from_memory {
                         self.find_ahead(job, &index, &plane, side, work);
                     }
+                    work.segments.clear();
                     // SAFETY: rows are those of the neighbours, each whole or going on where the span says so.
-                    unsafe { self.run_row(work, span, out, store, repeat, [false; 2]) };
+                    unsafe { self.run_row(work, span, out, store, repeat) };
                 }
             }
         }
     }
 
     /// Whether rows at the ends of the axis along which rows follow one another are part of a call with the others.
-    fn joins_ends(&self, terms: &Terms<T>, ends: (End<T>, End<T>), store: RowStore) -> bool {
+    fn joins_ends(&self, terms: &Terms<T>, ends: (End<T>, End<T>)) -> bool {
         let (low, high) = self.reach[self.axes.max(2) - 2];
-        let is_cached = matches!(store, RowStore::Cached);
-        // No vector is longer than a cache line.
-        let lanes = CACHE_LINE / size_of::<T>();
-        self.axes > 2 && low.max(high) < 2 && star::takes(terms, ends, self.row, is_cached, lanes)
+        self.axes > 2 && low.max(high) < 2 && star::takes(terms, ends)
     }
 
-    /// Computes the rows of a plane, or of an index of axis 1 of it in four axes, by one call. Where one of them is in its
-    /// plane, `work.lines` says for each group.
+    /// Computes rows of a plane by one call: all of them, or in four axes those of the indices of axis 1 from one on whose
+    /// lines follow one another. Returns the index of axis 1 behind; the same where its lines are not in the array.
     ///
     /// # Safety
     /// As for [`Plan::sweep`].
-    unsafe fn joined_rows(&self, job: &Job<T>, rows: &Rows<T>, plane: &Plane, second: isize, work: &mut Work<T>) {
-        let axis = self.axes - 2;
-        let (from, to) = if axis == 1 { plane.seconds } else { job.ranges[2] };
-        let stride = job.input.strides[axis];
-        let mut index = [plane.from + plane.number, second, job.ranges[2].0];
-        let own = plane.number as usize * self.groups.len();
-        let planes = &work.planes[own..own + self.groups.len()];
-        for ((row, plane), line) in work.rows.iter_mut().zip(planes).zip(&work.lines) {
-            *row = plane.wrapping_offset(line + index[2] * job.input.strides[2]);
-        }
-        let out = job.output.plane(index[0]) + job.output.within(second, index[2]);
-        let out = job.output.base.wrapping_offset(out);
-        if job.from_memory {
-            self.find_ahead(job, &index, plane, 0, work);
-        }
-        let (inner_from, inner_to) = rows.inner[axis - 1];
-        let has_edges = [from < inner_from || from >= inner_to, to - 1 > from && to > inner_to];
-        for (number, at) in [from, to - 1].into_iter().enumerate().filter(|&(number, _)| has_edges[number]) {
-            index[axis] = at;
-            for ((edge, row), offset) in work.edges[number].iter_mut().zip(&work.rows).zip(&self.groups) {
-                let neighbour = at + offset[axis];
-                *edge = match self.position(&job.input.ends, axis, neighbour) {
-                    Position::At(position) => row.wrapping_offset((at - from + position - neighbour) * stride),
-                    Position::Beyond => self.find_row(&job.input, &index, offset, 0),
-                };
+    unsafe fn joined_rows(
+        &self,
+        job: &Job<T>,
+        rows: &Rows<T>,
+        plane: &Plane,
+        (from, to): (isize, isize),
+        work: &mut Work<T>,
+    ) -> isize {
+        let first = plane.from + plane.number;
+        let length = if self.axes > 3 { job.ranges[2].1 - job.ranges[2].0 } else { to - from };
+        let follows = |view: &View<T>| view.strides[1] == length * view.strides[2];
+        let lines = if self.axes > 3 && !(follows(&job.input) && follows(&job.output)) { from + 1 } else { to };
+        let end = if self.axes > 3 { lines } else { from + 1 };
+        work.segments.clear();
+        let (mut second, mut elements) = (from, 0);
+        // In three axes the rows of axis 1 are those that follow one another, and segments say where they end.
+        let inner = if self.axes > 3 { rows.inner[0] } else { (from, end) };
+        let centre = work.terms.constant[work.terms.own_constant].group;
+        let mut begin = 0;
+        while second < end && self.find_lines(job, second, inner, &mut work.lines) {
+            // A tile of several steps goes on beyond the end of a circular axis, where lines begin again.
+            let line = work.lines[centre] - second * job.input.strides[1];
+            if elements == 0 {
+                begin = line;
+            } else if line != begin {
+                break;
             }
+            self.find_segments(job, rows, plane, [first, second, job.ranges[2].0], (length, elements), work);
+            elements += length as usize * self.row;
+            second += 1;
+        }
+        if elements == 0 {
+            return from;
+        }
+        let distance = job.output.plane(first) + job.output.within(from, job.ranges[2].0);
+        let out = job.output.base.wrapping_offset(distance);
+        if job.from_memory {
+            self.find_ahead(job, &[first, from, job.ranges[2].0], plane, 0, work);
         }
         let span =
             Span { from: job.columns.0, to: job.columns.1, extent: self.row, low: rows.ends.0, high: rows.ends.1 };
         let store = rows.store_at(out as usize);
-        // SAFETY: rows are those of the neighbours, each whole, as are those of the edges.
-        unsafe { self.run_row(work, span, out, store, (to - from) as usize, has_edges) };
+        // SAFETY: rows are those of the neighbours, each whole.
+        unsafe { self.run_row(work, span, out, store, elements / self.row) };
+        if self.axes > 3 { second } else { to }
+    }
+
+    /// Adds the segments of so many rows from an index on, before which the call has so many elements. Where the lines of
+    /// axis 2 are, `work.lines` says for each group.
+    fn find_segments(
+        &self,
+        job: &Job<T>,
+        rows: &Rows<T>,
+        plane: &Plane,
+        mut index: [isize; OUTER],
+        (length, elements): (isize, usize),
+        work: &mut Work<T>,
+    ) {
+        let axis = self.axes - 2;
+        let from = index[axis];
+        let own = plane.number as usize * self.groups.len();
+        let planes = &work.planes[own..own + self.groups.len()];
+        let begins = index[2] * job.input.strides[2] - elements as isize;
+        if elements == 0 {
+            for ((row, plane), line) in work.rows.iter_mut().zip(planes).zip(&work.lines) {
+                *row = plane.wrapping_offset(line + begins);
+            }
+        }
+        let terms = &work.terms.constant[..work.terms.own_constant];
+        let mut inner = Segment { end: elements + length as usize * self.row, ..Segment::default() };
+        for (to, term) in inner.rows.iter_mut().zip(terms) {
+            *to = planes[term.group].wrapping_offset(work.lines[term.group] + begins);
+        }
+        let (inner_from, inner_to) = rows.inner[axis - 1];
+        let has_low = from < inner_from || from >= inner_to;
+        let has_high = length > 1 && from + length > inner_to;
+        if has_low {
+            let mut segment = Segment { end: elements + self.row, ..inner };
+            self.find_edge(job, &index, elements as isize, terms, &mut segment.rows);
+            work.segments.push(segment);
+        }
+        let end = inner.end;
+        inner.end -= if has_high { self.row } else { 0 };
+        if work.segments.last().is_none_or(|segment| segment.end < inner.end) {
+            work.segments.push(inner);
+        }
+        if has_high {
+            let mut segment = Segment { end, ..inner };
+            index[axis] += length - 1;
+            self.find_edge(job, &index, inner.end as isize, terms, &mut segment.rows);
+            work.segments.push(segment);
+        }
+    }
+
+    /// The rows at an end of the axis before the last, of those of all rows of a call: there are so many elements before.
+    fn find_edge(
+        &self,
+        job: &Job<T>,
+        index: &[isize; OUTER],
+        elements: isize,
+        terms: &[ConstantTerm<T>],
+        rows: &mut [*const T],
+    ) {
+        let axis = self.axes - 2;
+        for (row, term) in rows.iter_mut().zip(terms) {
+            let offset = &self.groups[term.group];
+            if offset[axis] == 0 {
+                continue;
+            }
+            let neighbour = index[axis] + offset[axis];
+            *row = match self.position(&job.input.ends, axis, neighbour) {
+                Position::At(position) => row.wrapping_offset((position - neighbour) * job.input.strides[axis]),
+                Position::Beyond => self.find_row(&job.input, index, offset, 0).wrapping_offset(-elements),
+            };
+        }
     }
 
     /// The rows that will be needed a little later, in the order of the sweep.
@@ -530,17 +614,8 @@ impl<T: Element> Plan<T> {
 
     /// Calls the kernel for the rows of `work`.
     #[inline(always)]
-    unsafe fn run_row(
-        &self,
-        work: &mut Work<T>,
-        span: Span<T>,
-        out: *mut T,
-        store: Store,
-        repeat: usize,
-        has_edges: [bool; 2],
-    ) {
-        let edge = |number: usize| has_edges[number].then_some(&work.edges[number][..]);
-        let row = Row { rows: &work.rows, ahead: &work.ahead, span, out, store, repeat, edges: [edge(0), edge(1)] };
+    unsafe fn run_row(&self, work: &mut Work<T>, span: Span<T>, out: *mut T, store: Store, repeat: usize) {
+        let row = Row { rows: &work.rows, ahead: &work.ahead, span, out, store, repeat, segments: &work.segments };
         match &self.kernel {
             // SAFETY: the kernel was chosen for this processor's instructions, and the rows are those of the
             // neighbours, valid as `Row` says (this function's condition), one for each of the columns' order.

@@ -4,12 +4,13 @@ use super::direct::{ConstantTerm, Terms, VaryingTerm};
 use super::kernel::{Factor, Kernel, Term, distances};
 use super::scalar::Scalar;
 use super::scratch::Scratch;
+use super::span::Segment;
 
 /// Buffers of one thread.
 pub struct Work<T> {
     pub(super) rows: Vec<*const T>,
-    /// The same of the first and of the last of the rows of one call, where they have neighbours of their own.
-    pub(super) edges: [Vec<*const T>; 2],
+    /// Rows of one call whose neighbours follow one another in the source.
+    pub(super) segments: Vec<Segment<T>>,
     /// For each plane of a bundle, right-hand side and group its row, or null where that plane is a boundary.
     pub(super) planes: Vec<*const T>,
     /// For each group, elements from its plane's row to its line of axis 2.
@@ -55,8 +56,7 @@ impl<T: Scalar> Work<T> {
             Kernel::Columns { .. } => prepared(&[]),
         };
         let (rows, lines) = (vec![std::ptr::null(); groups], vec![0; groups]);
-        let edges = [rows.clone(), rows.clone()];
-        let (planes, ahead, levels) = (Vec::new(), Vec::new(), Vec::new());
-        Work { rows, edges, planes, lines, ahead, terms, scratch: Scratch::new(), levels }
+        let (planes, segments, ahead, levels) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+        Work { rows, segments, planes, lines, ahead, terms, scratch: Scratch::new(), levels }
     }
 }

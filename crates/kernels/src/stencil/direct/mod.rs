@@ -257,12 +257,12 @@ unsafe fn direct_row<V: Lanes, const U: usize>(
     scratch: &mut Scratch<V::Scalar>,
 ) {
     const { assert!(V::LANES <= MAX_LANES) };
-    if star::fits::<V>(terms, row) {
+    if star::fits(terms, row) {
         // SAFETY: the rows are as `Row` says and the processor has the instructions of `V` (this function's conditions),
         // and the rows fit.
         return unsafe { star::rows::<V>(terms, row) };
     }
-    debug_assert!(row.edges == [None, None], "edges are for stars");
+    debug_assert!(row.segments.is_empty(), "segments are for stars");
     if seams.fit(&row.span) {
         // SAFETY: the rows are as `Row` says and the processor has the instructions of `V` (this function's conditions),
         // and the masks fit.

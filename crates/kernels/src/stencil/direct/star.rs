@@ -1,27 +1,24 @@
 //! Rows of stars that reach one column to either side: the vectors beside an element are those of one row, moved by a lane.
 //!
 //! How many terms there are is known when it is compiled, so that coefficients and rows stay in registers, as in a loop
-//! that is written for one stencil: rows of a few vectors cost little more than their vectors. Rows that follow one another
-//! are one long row, whatever their length: where one ends within a vector, the lanes beside its end get what lies beyond.
-//! The order of summation is that of [`runs`](super::runs), and so are the bits.
+//! that is written for one stencil. Rows that follow one another are one long row, whatever their length: where one ends
+//! within a vector, the lanes beside its end get what lies beyond. They need not follow one another in the source too: where
+//! an axis ends, the rows of the terms along it are others for a segment, and a vector may have lanes of two of them.
+//!
+//! Vectors begin with lines of the source, of which a term each is read, and not with those of the result, of which one is
+//! written: a load that crosses a line takes twice as long. Where the two lie differently, vectors of results are joined
+//! of two before they are stored. The order of summation is that of [`runs`](super::runs), and so are the bits.
 
 use super::super::lanes::{Lanes, Store, misplaced};
 use super::super::scalar::Scalar;
-use super::super::span::{End, Row};
+use super::super::span::{End, MAX_OWN, Row, Segment, Span};
 use super::Terms;
-use super::runs::MIN_VECTORS;
 
 /// Terms of the columns before and after.
 const SIDES: usize = 2;
 
-/// The most terms of an element's own column: a star in four axes.
-const MAX_OWN: usize = 7;
-
-/// Vectors of a row that is computed as a whole: 64 doubles, of which arrays in four axes often have rows.
-const WHOLE: usize = 8;
-
-/// The most rows that whole rows prefetch.
-const MAX_PREFETCHED: usize = 3;
+/// Vectors of a row from which on those that meet no end have a loop of their own.
+const LONG_ROW: usize = 4;
 
 /// Whether terms are those of a star with constants that reaches one column to either side.
 #[inline(always)]
@@ -32,173 +29,339 @@ fn is_star<T>(terms: &Terms<T>) -> bool {
         && (1..=MAX_OWN).contains(&terms.own_constant)
 }
 
-/// Whether whole rows of `extent` elements are computed here, by vectors of `lanes`, which are written through the caches
-/// or by lines, and beyond whose ends is `low` and `high`.
+/// Whether whole rows beyond whose ends is `low` and `high` are computed here.
 #[inline(always)]
-pub(in crate::stencil) fn takes<T: Scalar>(
-    terms: &Terms<T>,
-    (low, high): (End<T>, End<T>),
-    extent: usize,
-    is_cached: bool,
-    lanes: usize,
-) -> bool {
+pub(in crate::stencil) fn takes<T: Scalar>(terms: &Terms<T>, (low, high): (End<T>, End<T>)) -> bool {
     let is_known = |end: End<T>| matches!(end, End::Wrap | End::Value(_));
-    is_star(terms) && is_known(low) && is_known(high) && (is_cached || extent >= lanes)
+    is_star(terms) && is_known(low) && is_known(high)
 }
 
 /// Whether the rows are computed here.
 #[inline(always)]
-pub(super) fn fits<V: Lanes>(terms: &Terms<V::Scalar>, row: &Row<'_, V::Scalar>) -> bool {
+pub(super) fn fits<T: Scalar>(terms: &Terms<T>, row: &Row<'_, T>) -> bool {
     let span = &row.span;
-    (span.from, span.to) == (0, span.extent)
-        && takes(terms, (span.low, span.high), span.extent, row.store == Store::Cached, V::LANES)
+    (span.from, span.to) == (0, span.extent) && takes(terms, (span.low, span.high))
 }
 
-/// A star: rows of an element's own column with their coefficients, and the row whose neighbours are taken.
+/// Rows of a star that follow one another in the result and in the row whose neighbours are taken.
 struct Star<'a, 'b, V: Lanes, const OWN: usize> {
     row: &'a Row<'b, V::Scalar>,
-    rows: [*const V::Scalar; OWN],
     factors: [V; OWN],
     centre: *const V::Scalar,
     sides: [V; SIDES],
 }
 
-impl<V: Lanes, const OWN: usize> Star<'_, '_, V, OWN> {
-    /// Results of a vector, of whose rows `load` takes vectors, beside the vectors before and after it.
+/// The rows of an element's own column, from one element on.
+struct Own<'a, T, const OWN: usize> {
+    rows: [*const T; OWN],
+    /// The first element with others.
+    end: isize,
+    later: &'a [Segment<T>],
+}
+
+impl<T: Scalar, const OWN: usize> Own<'_, T, OWN> {
+    /// Those of the elements behind.
     #[inline(always)]
-    unsafe fn sum(&self, (before, after): (V, V), load: impl Fn(*const V::Scalar) -> V) -> V {
-        // SAFETY: registers only, but for what `load` reads.
+    fn go_on(&mut self) {
+        if let [next, later @ ..] = self.later {
+            self.rows = std::array::from_fn(|number| next.rows[number]);
+            self.end = next.end as isize;
+            self.later = later;
+        }
+    }
+}
+
+/// The lanes from one up to another.
+#[inline(always)]
+fn lanes_between(from: isize, to: isize) -> u32 {
+    ((1u64 << to) - (1u64 << from)) as u32
+}
+
+impl<V: Lanes, const OWN: usize> Star<'_, '_, V, OWN> {
+    const LANES: isize = V::LANES as isize;
+
+    /// Results of a vector from the terms of its own column, beside the vectors before and after it.
+    #[inline(always)]
+    unsafe fn sum(&self, own: [V; OWN], (before, after): (V, V)) -> V {
+        // SAFETY: registers only.
         unsafe {
             let mut sum = V::splat(V::Scalar::ZERO);
-            for (&row, &factor) in self.rows.iter().zip(&self.factors) {
-                sum = load(row).multiply_add(factor, sum);
+            for (value, &factor) in own.into_iter().zip(&self.factors) {
+                sum = value.multiply_add(factor, sum);
             }
             sum = before.multiply_add(self.sides[0], sum);
             after.multiply_add(self.sides[1], sum)
         }
     }
 
-    /// A whole vector of results.
+    /// The elements from `at` on of the row with neighbours, as many of a vector's as there are among the first `end`.
     #[inline(always)]
-    unsafe fn whole<const STREAM: bool>(&self, at: usize, beside: (V, V)) {
-        // SAFETY: rows and `out` have a vector at `at` (this function's condition), which fills a line where it is
-        // streamed.
+    unsafe fn load_within(&self, at: isize, end: isize) -> V {
+        // SAFETY: the row has elements up to `end` (this function's condition).
         unsafe {
-            if STREAM {
-                self.row.prefetch_ahead::<V, 1>(at);
-            }
-            let sum = self.sum(beside, |row| V::load(row.add(at)));
-            let to = self.row.out.add(at);
-            if STREAM { sum.stream(to) } else { sum.store(to) }
-        }
-    }
-
-    /// The first `count` lanes of a vector of results, through the caches.
-    #[inline(always)]
-    unsafe fn part(&self, at: usize, count: usize, beside: (V, V)) {
-        // SAFETY: rows and `out` have so many elements at `at` (this function's condition).
-        unsafe {
-            let sum = self.sum(beside, |row| V::load_first(row.add(at), count));
-            sum.store_first(count, self.row.out.add(at));
-        }
-    }
-
-    /// What lies beyond the ends of the row that begins at an element.
-    #[inline(always)]
-    unsafe fn beyond(&self, start: usize) -> (V::Scalar, V::Scalar) {
-        let of = |end: End<V::Scalar>, at: usize| match end {
-            End::Value(value) => value,
-            // SAFETY: an element of the row (this function's condition).
-            _ => unsafe { *self.centre.add(at) },
-        };
-        let span = &self.row.span;
-        (of(span.low, start + span.extent - 1), of(span.high, start))
-    }
-
-    /// The elements from `at` on of the row with neighbours, as many of a vector's as there are before `end`.
-    #[inline(always)]
-    unsafe fn load_until(&self, at: usize, end: usize) -> V {
-        // SAFETY: the rows have elements up to `end` (this function's condition).
-        unsafe {
-            if at + V::LANES <= end {
-                V::load(self.centre.add(at))
+            if at >= 0 && at + Self::LANES <= end {
+                V::load(self.centre.offset(at))
             } else if at < end {
-                V::load_first(self.centre.add(at), end - at)
+                let live = lanes_between((-at).max(0), (end - at).min(Self::LANES));
+                V::load_masked(self.centre.wrapping_offset(at), live)
             } else {
                 V::splat(V::Scalar::ZERO)
             }
         }
     }
 
-    /// A row shorter than a vector.
+    /// The vectors of an element's own column.
     #[inline(always)]
-    unsafe fn short(&self, start: usize) {
-        let extent = self.row.span.extent;
-        // SAFETY: rows and `out` have the row that begins there (this function's condition).
+    unsafe fn whole(&self, own: &Own<'_, V::Scalar, OWN>, at: isize) -> [V; OWN] {
+        // SAFETY: all rows have a vector there (this function's condition).
         unsafe {
-            let (low, high) = self.beyond(start);
-            let value = V::load_first(self.centre.add(start), extent);
-            let after = with_lane(value.before(value), extent - 1, high);
-            self.part(start, extent, (value.after(V::splat(low)), after));
+            let mut values = [V::splat(V::Scalar::ZERO); OWN];
+            for (value, row) in values.iter_mut().zip(own.rows) {
+                *value = V::load(row.offset(at));
+            }
+            values
         }
     }
 
-    /// `count` rows that are no shorter than a vector, of which the first begins at an element.
+    /// The vectors of an element's own column, of which there are those among the first `end`, and whose rows may change
+    /// within.
     #[inline(always)]
-    unsafe fn run<const STREAM: bool>(&self, start: usize, count: usize) {
-        let extent = self.row.span.extent;
-        let behind = start + count * extent;
-        let begin = misplaced::<V>(self.row.out.wrapping_add(start));
-        // SAFETY: rows and `out` are valid for all rows (this function's condition), whose elements end before `behind`;
-        // behind a part of a vector up to a line, vectors of results begin with lines.
+    unsafe fn mixed(&self, own: &mut Own<'_, V::Scalar, OWN>, at: isize, end: isize) -> [V; OWN] {
+        let (mut from, to) = ((-at).max(0), (end - at).min(Self::LANES));
+        // SAFETY: the rows have the elements that they are for (this function's condition).
         unsafe {
-            let (low, mut high) = self.beyond(start);
-            let (mut at, mut row_end) = (start, start + extent);
-            let (mut previous, mut current) = (V::splat(low), V::load(self.centre.add(start)));
-            if begin > 0 && (STREAM || count * extent >= MIN_VECTORS * V::LANES) {
-                let part = V::LANES - begin;
-                self.part(at, part, (current.after(previous), current.before(current)));
-                // Its last lane holds what is before the next vector.
-                previous = current.join(current, part);
-                at += part;
-                current = self.load_until(at, behind);
-            }
-            while at + V::LANES <= behind {
-                while at + V::LANES < row_end && at + 2 * V::LANES <= behind {
-                    let next = V::load(self.centre.add(at + V::LANES));
-                    self.whole::<STREAM>(at, (current.after(previous), current.before(next)));
-                    (previous, current) = (current, next);
-                    at += V::LANES;
+            let mut values = [V::splat(V::Scalar::ZERO); OWN];
+            loop {
+                if own.end <= at + from {
+                    own.go_on();
                 }
-                if at + V::LANES > behind {
-                    break;
+                let until = (own.end - at).min(to);
+                for (value, row) in values.iter_mut().zip(own.rows) {
+                    *value = value.load_over(row.wrapping_offset(at), lanes_between(from, until));
                 }
-                let next = self.load_until(at + V::LANES, behind);
-                let (mut before, mut after) = (current.after(previous), current.before(next));
-                previous = current;
-                if row_end <= at + V::LANES {
-                    let lane = row_end - at;
-                    after = with_lane(after, lane - 1, high);
-                    if row_end < behind {
-                        let (next_low, next_high) = self.beyond(row_end);
-                        high = next_high;
-                        if lane < V::LANES {
-                            before = with_lane(before, lane, next_low);
-                        } else {
-                            previous = V::splat(next_low);
-                        }
-                    }
-                    row_end += extent;
+                if until == to {
+                    return values;
                 }
-                self.whole::<STREAM>(at, (before, after));
-                current = next;
-                at += V::LANES;
-            }
-            if at < behind {
-                let after = with_lane(current.before(current), behind - at - 1, high);
-                self.part(at, behind - at, (current.after(previous), after));
+                from = until;
             }
         }
+    }
+
+    /// The same of a whole vector whose rows change once.
+    #[inline(always)]
+    unsafe fn changing(&self, own: &mut Own<'_, V::Scalar, OWN>, at: isize) -> [V; OWN] {
+        let lanes = lanes_between(0, own.end - at);
+        // SAFETY: the rows have the elements that they are for (this function's condition).
+        unsafe {
+            let mut values = [V::splat(V::Scalar::ZERO); OWN];
+            for (value, row) in values.iter_mut().zip(own.rows) {
+                *value = V::load_masked(row.wrapping_offset(at), lanes);
+            }
+            own.go_on();
+            for (value, row) in values.iter_mut().zip(own.rows) {
+                *value = value.load_over(row.wrapping_offset(at), !lanes);
+            }
+            values
+        }
+    }
+
+    /// Stores the vector of results that begins at an element, as far as it is among the first `end`.
+    #[inline(always)]
+    unsafe fn put<const STREAM: bool>(&self, results: V, at: isize, end: isize) {
+        let out = self.row.out;
+        // SAFETY: `out` has `end` elements, and whole vectors of them fill lines where they are streamed (this function's
+        // conditions).
+        unsafe {
+            if at >= 0 && at + Self::LANES <= end {
+                let to = out.offset(at);
+                return if STREAM { results.stream(to) } else { results.store(to) };
+            }
+            let (from, to) = ((-at).max(0), (end - at).min(Self::LANES));
+            if from < to {
+                let results = if from == 0 { results } else { results.join(results, from as usize) };
+                results.store_first((to - from) as usize, out.offset(at + from));
+            }
+        }
+    }
+
+    /// All rows, by vectors of which the first has `skipped` lanes before the first element; those of the result begin
+    /// `by` lanes behind the vector before. In short rows most vectors meet an end.
+    #[inline(always)]
+    unsafe fn run<const STREAM: bool, const JOIN: bool, const SHORT: bool>(
+        &self,
+        mut own: Own<'_, V::Scalar, OWN>,
+        skipped: usize,
+        by: usize,
+    ) {
+        let lanes = Self::LANES;
+        let extent = self.row.span.extent as isize;
+        let end = self.row.repeat as isize * extent;
+        // Vectors behind which there is another, each with one end of a row at most.
+        let last_whole = if extent >= lanes { end - 2 * lanes } else { isize::MIN };
+        let first_whole = if JOIN { lanes } else { 0 };
+        // SAFETY: rows and `out` are valid for all rows (this function's condition), whose elements end before `end`.
+        unsafe {
+            let mut ends = Ends::of(&self.row.span, self.centre);
+            let zero = V::splat(V::Scalar::ZERO);
+            let mut at = -(skipped as isize);
+            let (mut previous, mut current, mut results) = (zero, self.load_within(at, end), zero);
+            if skipped == 0 {
+                previous = V::splat(*ends.low.0);
+                ends.go_on();
+            }
+            while at < end {
+                if at >= first_whole && at <= last_whole {
+                    let plain_to = |ends: &Ends<V::Scalar>, own: &Own<'_, V::Scalar, OWN>| {
+                        (ends.next - 1).min(own.end).min(last_whole + lanes) - lanes
+                    };
+                    let mut plain = plain_to(&ends, &own);
+                    while at <= last_whole {
+                        if !SHORT {
+                            while at <= plain {
+                                let next = V::load(self.centre.offset(at + lanes));
+                                let beside = (current.after(previous), current.before(next));
+                                let sum = self.sum(self.whole(&own, at), beside);
+                                self.store::<STREAM, JOIN>(at, results, sum, by);
+                                (previous, current, results) = (current, next, sum);
+                                at += lanes;
+                            }
+                            if at > last_whole {
+                                break;
+                            }
+                        }
+                        let next = V::load(self.centre.offset(at + lanes));
+                        let mut beside = (current.after(previous), current.before(next));
+                        previous = current;
+                        let values = if SHORT && at <= plain {
+                            self.whole(&own, at)
+                        } else {
+                            if ends.next <= at + lanes {
+                                ends.replace(&mut beside, &mut previous, at);
+                            }
+                            let values =
+                                if own.end >= at + lanes { self.whole(&own, at) } else { self.changing(&mut own, at) };
+                            plain = plain_to(&ends, &own);
+                            values
+                        };
+                        let sum = self.sum(values, beside);
+                        self.store::<STREAM, JOIN>(at, results, sum, by);
+                        (current, results) = (next, sum);
+                        at += lanes;
+                    }
+                    continue;
+                }
+                let next = self.load_within(at + lanes, end);
+                let mut beside = (current.after(previous), current.before(next));
+                previous = current;
+                while ends.next <= at + lanes && ends.next <= end {
+                    if ends.next == 0 || ends.next == end {
+                        ends.replace_half(&mut beside, at);
+                    } else {
+                        ends.replace(&mut beside, &mut previous, at);
+                    }
+                }
+                if STREAM {
+                    self.row.prefetch_ahead::<V, 1>(at.max(0) as usize);
+                }
+                let sum = self.sum(self.mixed(&mut own, at, end), beside);
+                if JOIN {
+                    self.put::<STREAM>(results.join(sum, by), at - lanes + by as isize, end);
+                } else {
+                    self.put::<STREAM>(sum, at, end);
+                }
+                (current, results) = (next, sum);
+                at += lanes;
+            }
+            if JOIN {
+                self.put::<STREAM>(results.join(results, by), at - lanes + by as isize, end);
+            }
+        }
+    }
+
+    /// Stores a vector of results at `at`, or where they are joined with those before `by` lanes behind these; beside results
+    /// that are streamed, prefetches as much of what will be needed soon.
+    #[inline(always)]
+    unsafe fn store<const STREAM: bool, const JOIN: bool>(&self, at: isize, results: V, sum: V, by: usize) {
+        // SAFETY: `out` has the vector, which fills a line where it is streamed (this function's condition).
+        unsafe {
+            let (to, sum) = if JOIN { (at - Self::LANES + by as isize, results.join(sum, by)) } else { (at, sum) };
+            let to = self.row.out.offset(to);
+            if STREAM {
+                self.row.prefetch_ahead::<V, 1>(at as usize);
+                sum.stream(to);
+            } else {
+                sum.store(to);
+            }
+        }
+    }
+}
+
+/// Where rows end, and what lies beyond.
+struct Ends<T> {
+    /// Where the next row begins whose neighbours are not yet in vectors.
+    next: isize,
+    /// Elements of a row.
+    extent: isize,
+    /// What lies before that row, and how many elements later the same is for the row behind.
+    low: (*const T, isize),
+    /// The same of what lies behind the row before.
+    high: (*const T, isize),
+}
+
+impl<T: Scalar> Ends<T> {
+    /// The ends of the rows of a span, of which the elements beside are of the row that begins at `centre`.
+    #[inline(always)]
+    fn of(span: &Span<T>, centre: *const T) -> Ends<T> {
+        let extent = span.extent as isize;
+        let low = match &span.low {
+            End::Value(value) => (std::ptr::from_ref(value), 0),
+            _ => (centre.wrapping_offset(extent - 1), extent),
+        };
+        let high = match &span.high {
+            End::Value(value) => (std::ptr::from_ref(value), 0),
+            _ => (centre.wrapping_offset(-extent), extent),
+        };
+        Ends { next: 0, extent, low, high }
+    }
+
+    /// Goes on to the next row.
+    #[inline(always)]
+    fn go_on(&mut self) {
+        self.next += self.extent;
+        self.low.0 = self.low.0.wrapping_offset(self.low.1);
+        self.high.0 = self.high.0.wrapping_offset(self.high.1);
+    }
+
+    /// Replaces what is beside the end of a row and the beginning of the next in the vectors before and after one at `at`;
+    /// `previous` is that vector where it is before the next.
+    #[inline(always)]
+    unsafe fn replace<V: Lanes<Scalar = T>>(&mut self, (before, after): &mut (V, V), previous: &mut V, at: isize) {
+        let lane = (self.next - at) as usize;
+        // SAFETY: there are rows on both sides of the end (this function's condition).
+        unsafe {
+            *after = with_lane(*after, lane - 1, *self.high.0);
+            if lane < V::LANES {
+                *before = with_lane(*before, lane, *self.low.0);
+            } else {
+                *previous = V::splat(*self.low.0);
+            }
+        }
+        self.go_on();
+    }
+
+    /// The same where the first row begins, or the last one ends.
+    #[inline(always)]
+    unsafe fn replace_half<V: Lanes<Scalar = T>>(&mut self, (before, after): &mut (V, V), at: isize) {
+        let lane = (self.next - at) as usize;
+        // SAFETY: there is a row on one side of the end (this function's condition).
+        unsafe {
+            if self.next == 0 {
+                *before = with_lane(*before, lane, *self.low.0);
+            } else {
+                *after = with_lane(*after, lane - 1, *self.high.0);
+            }
+        }
+        self.go_on();
     }
 }
 
@@ -209,129 +372,42 @@ unsafe fn with_lane<V: Lanes>(vector: V, lane: usize, value: V::Scalar) -> V {
     unsafe { vector.replace(V::splat(value), 1 << lane) }
 }
 
-/// Rows of [`WHOLE`] vectors that begin again where they end, whose results are written by non-temporal stores: all of
-/// a row is in registers at once, and nothing is prefetched while it is computed.
-struct Whole<'a, V: Lanes, const OWN: usize> {
-    star: &'a Star<'a, 'a, V, OWN>,
-    prefetched: [*const V::Scalar; MAX_PREFETCHED],
-    prefetched_rows: usize,
-}
-
-impl<'a, V: Lanes, const OWN: usize> Whole<'a, V, OWN> {
-    /// Whether rows are such: of four axes, with all that is read from memory.
-    #[inline(always)]
-    fn fits(row: &Row<'_, V::Scalar>) -> bool {
-        V::JOINS
-            && OWN + 1 >= MAX_OWN
-            && row.span.extent == WHOLE * V::LANES
-            && misplaced::<V>(row.out) == 0
-            && (row.span.low, row.span.high) == (End::Wrap, End::Wrap)
-            && (1..=MAX_PREFETCHED).contains(&row.ahead.len())
-    }
-
-    /// For rows that [fit](Self::fits).
-    #[inline(always)]
-    fn of(star: &'a Star<'a, 'a, V, OWN>) -> Self {
-        let ahead = star.row.ahead;
-        let mut prefetched = [ahead[0]; MAX_PREFETCHED];
-        for (prefetched, &row) in prefetched.iter_mut().zip(ahead) {
-            *prefetched = row;
-        }
-        Whole { star, prefetched, prefetched_rows: ahead.len() }
-    }
-
-    /// Prefetches one line of what will be needed soon: more of them at once than there is room for among what is under
-    /// way would stop what comes after.
-    #[inline(always)]
-    unsafe fn prefetch(&self, at: usize) {
-        // SAFETY: hints: any address will do.
-        unsafe {
-            V::prefetch(self.prefetched[0].wrapping_add(at));
-            if self.prefetched_rows > 1 {
-                V::prefetch(self.prefetched[1].wrapping_add(at));
-            }
-            if self.prefetched_rows > 2 {
-                V::prefetch(self.prefetched[2].wrapping_add(at));
-            }
-        }
-    }
-
-    /// The row that begins at an element.
-    #[inline(always)]
-    unsafe fn compute(&self, start: usize) {
-        let star = &self.star;
-        // SAFETY: rows are of WHOLE vectors, and `start` begins one of those for which rows and `out` are valid, with
-        // `out` aligned to vectors (this function's condition).
-        unsafe {
-            let load = |row: *const V::Scalar| -> [V; WHOLE] {
-                std::array::from_fn(|vector| V::load(row.add(start + vector * V::LANES)))
-            };
-            let mut sums = [V::splat(V::Scalar::ZERO); WHOLE];
-            for (line, (&row, &factor)) in star.rows.iter().zip(&star.factors).enumerate() {
-                for (sum, value) in sums.iter_mut().zip(load(row)) {
-                    *sum = value.multiply_add(factor, *sum);
-                }
-                self.prefetch(start + line * V::LANES);
-            }
-            let value = load(star.centre);
-            for (vector, sum) in sums.into_iter().enumerate() {
-                if OWN + vector < WHOLE {
-                    self.prefetch(start + (OWN + vector) * V::LANES);
-                }
-                let before = value[vector].after(value[(vector + WHOLE - 1) % WHOLE]);
-                let after = value[vector].before(value[(vector + 1) % WHOLE]);
-                let result = after.multiply_add(star.sides[1], before.multiply_add(star.sides[0], sum));
-                result.stream(star.row.out.add(start + vector * V::LANES));
-            }
-        }
-    }
-}
-
-/// Computes `repeat` rows of a star with `OWN` terms of an element's own column.
+/// Computes the rows of a star with `OWN` terms of an element's own column.
 #[inline(always)]
 unsafe fn of<V: Lanes, const OWN: usize>(terms: &Terms<V::Scalar>, row: &Row<'_, V::Scalar>) {
-    let sides = &terms.constant[OWN..];
-    let extent = row.span.extent;
-    let [first, last] = row.edges;
-    let inner = (usize::from(first.is_some()), row.repeat - usize::from(last.is_some()));
-    let parts = [(first, 0, inner.0), (None, inner.0, inner.1), (last, inner.1, row.repeat)];
+    let (own, sides) = terms.constant.split_at(OWN);
+    let (centre, mut segment) = (sides[0].row, Segment::default());
+    for (to, term) in segment.rows.iter_mut().zip(own) {
+        *to = term.row;
+    }
+    segment.end = row.repeat * row.span.extent;
+    let whole = [segment];
+    let segments = if row.segments.is_empty() { &whole } else { row.segments };
+    let begins = misplaced::<V>(row.out);
     // SAFETY: rows and `out` are valid for `repeat` rows, which fit (this function's conditions); the rest is registers.
     unsafe {
-        let factors = std::array::from_fn(|number| V::splat(terms.constant[number].factor));
-        let sides_factors = [V::splat(sides[0].factor), V::splat(sides[1].factor)];
-        // Loops, not calls with closures: these are not compiled for the instructions of the kernel where they are not
-        // part of it.
-        for (edge, from, to) in parts {
-            if from == to {
-                continue;
-            }
-            let start = from * extent;
-            // The neighbours of an edge are those of its own first element.
-            let neighbour = |group: usize, row: *const V::Scalar| match edge {
-                Some(rows) => rows[group].wrapping_sub(start),
-                None => row,
-            };
-            let star = Star::<V, OWN> {
-                row,
-                rows: std::array::from_fn(|number| neighbour(terms.constant[number].group, terms.constant[number].row)),
-                factors,
-                centre: neighbour(sides[0].group, sides[0].row),
-                sides: sides_factors,
-            };
-            if extent < V::LANES {
-                for number in from..to {
-                    star.short(number * extent);
-                }
-            } else if row.store == Store::Cached {
-                star.run::<false>(start, to - from);
-            } else if Whole::<V, OWN>::fits(row) {
-                let whole = Whole::of(&star);
-                for number in from..to {
-                    whole.compute(number * extent);
-                }
-            } else {
-                star.run::<true>(start, to - from);
-            }
+        let star = Star::<V, OWN> {
+            row,
+            factors: std::array::from_fn(|number| V::splat(own[number].factor)),
+            centre,
+            sides: [V::splat(sides[0].factor), V::splat(sides[1].factor)],
+        };
+        let mut own = Own { rows: [centre; OWN], end: 0, later: segments };
+        own.go_on();
+        let skipped = if V::JOINS { misplaced::<V>(centre) } else { begins };
+        let by = (V::LANES + skipped - begins - 1) % V::LANES + 1;
+        let is_short = row.span.extent < LONG_ROW * V::LANES;
+        // Vectors of short rows are as soon joined as not.
+        let joins = V::JOINS && (is_short || by < V::LANES);
+        match (row.store == Store::Cached, joins, is_short) {
+            (true, false, false) => star.run::<false, false, false>(own, skipped, by),
+            (true, true, false) => star.run::<false, true, false>(own, skipped, by),
+            (false, false, false) => star.run::<true, false, false>(own, skipped, by),
+            (false, true, false) => star.run::<true, true, false>(own, skipped, by),
+            (true, true, true) => star.run::<false, true, true>(own, skipped, by),
+            (false, true, true) => star.run::<true, true, true>(own, skipped, by),
+            (true, false, true) => star.run::<false, false, true>(own, skipped, by),
+            (false, false, true) => star.run::<true, false, true>(own, skipped, by),
         }
     }
 }
@@ -468,13 +544,17 @@ mod tests {
         fn stars_are_the_sums_over_points_at_every_size_and_alignment(
             outer in [1usize..6, 1usize..6, 1usize..6], columns in 1usize..70, axes in 2usize..5, has_centre: bool,
             kinds in [0u8..3, 0u8..3, 0u8..3, 0u8..3], begins in [0usize..8, 0usize..8], streaming: bool,
+            reach in prop_oneof![Just(1isize), 2isize..5],
         ) {
             let mut extents = outer[4 - axes..].to_vec();
             extents.push(columns);
             let boundaries: Vec<_> = (0..axes).map(|axis| boundary(kinds[axis], &extents, axis)).collect();
-            let along = |n: usize, axis: usize| if axis == n / 2 { n as isize % 2 * 2 - 1 } else { 0 };
             let mut offsets = vec![vec![0; axes]];
-            offsets.extend((0..2 * axes).map(|n| (0..axes).map(|axis| along(n, axis)).collect()));
+            for (axis, by) in (0..axes).flat_map(|axis| (1..=reach).flat_map(move |by| [(axis, -by), (axis, by)])) {
+                let mut offset = vec![0; axes];
+                offset[axis] = by;
+                offsets.push(offset);
+            }
             let offsets = offsets.into_iter().skip(usize::from(!has_centre));
             let points: Vec<(Vec<isize>, f64)> =
                 offsets.zip(1..).map(|(offset, n)| (offset, f64::from(n * n % 7 - 3))).collect();
