@@ -92,6 +92,7 @@ class Parameters(TypedDict, total=False):
     timing: str | None
     synchronization: str | None
     precision: str | None
+    layout: str | None
     within: float | None
     file_system: str | None
     file_bytes: str | int | None
