@@ -557,26 +557,29 @@ pub fn longest_value(demand: &Demand, unsplit: bool) -> Option<f64> {
     if network.vertices != network.nodes {
         return None;
     }
+    // There are many connections, and few kinds of them.
+    let mut alike: FxHashMap<(u64, u32), u64> = FxHashMap::default();
+    for (connection, &links) in set.connections.iter().zip(hops) {
+        *alike.entry((if unsplit { connection.words } else { 1 }, links)).or_default() += 1;
+    }
     let fewest = hops.iter().copied().min().unwrap_or(0);
-    let alone = |(connection, &links): (&crate::pattern::Connection, &u32)| {
+    let kind = |((words, links), count): ((u64, u32), u64)| {
         let latency = resources.latency_seconds((links - fewest) as usize);
-        let words = if unsplit { connection.words } else { 1 };
-        (words as f64 * resources.word_seconds() + latency, u64::from(links) + 1)
+        (words as f64 * resources.word_seconds() + latency, (u64::from(links) + 1) * count)
     };
-    Some(longest_of_phases(set.connections.iter().zip(hops).map(alone).collect(), capacity))
+    Some(longest_of_phases(alike.into_iter().map(kind).collect(), capacity))
 }
 
-/// The least sum over phases of the longest connection of each; of connections their seconds and channels, and channels of
-/// a phase.
-fn longest_of_phases(mut connections: Vec<(f64, u64)>, capacity: u64) -> f64 {
-    connections.sort_unstable_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
-    let (mut taken, mut full, mut together) = (0, 0, 0.0);
-    for (seconds, channels) in connections {
+/// The least sum over phases of the longest connection of each; of connections that are alike their seconds and the channels
+/// of all of them, and channels of a phase.
+fn longest_of_phases(mut alike: Vec<(f64, u64)>, capacity: u64) -> f64 {
+    alike.sort_unstable_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
+    let (mut taken, mut full, mut together) = (0u64, 0, 0.0);
+    for (seconds, channels) in alike {
         taken += channels;
-        while taken > full * capacity {
-            full += 1;
-            together += seconds;
-        }
+        let phases = taken.div_ceil(capacity);
+        together += (phases - full) as f64 * seconds;
+        full = phases;
     }
     together
 }

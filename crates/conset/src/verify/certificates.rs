@@ -1,7 +1,7 @@
 //! Every lower bound computed again from its certificate.
 
 use std::cell::OnceCell;
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 
 use weft_base::Interrupt;
 use weft_machine::Access;
@@ -397,7 +397,7 @@ impl Check<'_> {
         let mut by_source: Vec<&Gathered> = self.connections.iter().collect();
         by_source.sort_by_key(|connection| connection.source);
         let (mut source, mut hops) = (u32::MAX, Vec::new());
-        let mut durations = Vec::with_capacity(by_source.len());
+        let mut kinds: BTreeMap<(u64, u32), u128> = BTreeMap::new();
         for connection in by_source {
             if connection.source != source {
                 if self.interrupt.is_requested() {
@@ -407,21 +407,26 @@ impl Check<'_> {
                 hops = self.graph.breadth_first(source as usize);
             }
             let there = hops[connection.destination as usize];
+            *kinds.entry((if whole { connection.words } else { 1 }, there)).or_default() += u128::from(there) + 1;
+        }
+        let mut durations: Vec<(f64, u128)> = Vec::with_capacity(kinds.len());
+        for ((words, there), taken) in kinds {
             let latency = f64::from(there - fewest) * hop_seconds;
-            let words = if whole { connection.words } else { 1 };
-            durations.push((words as f64 * access_seconds.max(link_seconds) + latency, u128::from(there) + 1));
+            durations.push((words as f64 * access_seconds.max(link_seconds) + latency, taken));
         }
         durations.sort_by(|a, b| b.0.total_cmp(&a.0));
         let capacity = u128::from(channels) * self.graph.nodes as u128;
+        if capacity == 0 {
+            return Err("nodes have no channels");
+        }
         // Phase number k + 1 has one of the connections up to the first with which more than k phases are full.
-        let mut total = 0.0;
-        for phase in 0..=durations.iter().map(|&(_, taken)| taken).sum::<u128>() / capacity.max(1) {
-            let mut taken = 0;
-            let over = durations.iter().find(|&&(_, channels)| {
-                taken += channels;
-                taken > phase * capacity
-            });
-            total += over.map_or(0.0, |&(seconds, _)| seconds);
+        let (mut total, mut taken, mut begun) = (0.0, 0, 0);
+        for (seconds, channels) in durations {
+            taken += channels;
+            while begun * capacity < taken {
+                total += seconds;
+                begun += 1;
+            }
         }
         Ok(switching + total + self.resources.leaving_seconds)
     }
