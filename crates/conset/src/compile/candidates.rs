@@ -110,10 +110,19 @@ impl Compilation<'_> {
         self.consider(Some(circuits::longest_first(set, ports, &route)), best);
     }
 
-    /// The fewest phases for which negotiation succeeds.
-    pub fn fewest(&self) -> Result<Plan, CompileError> {
+    /// A plan of so many phases with every connection whole, whatever its transfers take; `latest` is the last phase that
+    /// each connection may be in.
+    pub fn negotiated(&self, phases: usize, latest: Option<&[u32]>, rounds: usize, stream: u64) -> Option<Plan> {
         let Demand { set, resources, network, .. } = self.demand;
         let parts: Vec<(u32, u64)> = set.connections.iter().enumerate().map(|(c, k)| (c as u32, k.words)).collect();
+        let limits = vec![f64::INFINITY; phases];
+        let (parts, limits) = (&parts, &limits);
+        let problem = negotiate::Problem { set, resources, network, parts, limits, fixed: None, latest, rounds };
+        negotiate::negotiate(&problem, self.control, stream)
+    }
+
+    /// The fewest phases for which negotiation succeeds.
+    pub fn fewest(&self) -> Result<Plan, CompileError> {
         let mut phases = self.least as usize;
         let mut attempts = 0;
         loop {
@@ -122,20 +131,9 @@ impl Compilation<'_> {
                 return Err(CompileError::PhaseLimit { phases: limit, least: self.least });
             }
             self.report(&format!("negotiating {phases} phases"), &None);
-            let limits = vec![f64::INFINITY; phases];
             // The first attempts at the bound may be hopeless; later ones must succeed.
             let rounds = if attempts < 2 { 40 } else { 120 };
-            let problem = negotiate::Problem {
-                set,
-                resources,
-                network,
-                parts: &parts,
-                limits: &limits,
-                fixed: None,
-                latest: None,
-                rounds,
-            };
-            if let Some(plan) = negotiate::negotiate(&problem, self.control, attempts) {
+            if let Some(plan) = self.negotiated(phases, None, rounds, attempts) {
                 return Ok(plan);
             }
             if self.control.is_interrupted() {

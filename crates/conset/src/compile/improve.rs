@@ -73,14 +73,8 @@ pub fn improve(compilation: &Compilation, first: First, best: &mut Best) {
 
 /// A plan with fewer phases than were found first, whatever its transfers take.
 pub fn fewer(compilation: &Compilation, phases: usize, rounds: usize, stream: u64, best: &Best) -> Option<Plan> {
-    let demand = &compilation.demand;
-    let (set, resources, network) = (demand.set, demand.resources, demand.network);
     compilation.report(&format!("negotiating {phases} phases again"), best);
-    let parts: Vec<(u32, u64)> = set.connections.iter().enumerate().map(|(c, k)| (c as u32, k.words)).collect();
-    let limits = vec![f64::INFINITY; phases];
-    let problem =
-        Problem { set, resources, network, parts: &parts, limits: &limits, fixed: None, latest: None, rounds };
-    negotiate(&problem, compilation.control, stream)
+    compilation.negotiated(phases, None, rounds, stream)
 }
 
 /// The least time of transfers that `phases` phases were brought to, and the plan for it among the best.

@@ -2,7 +2,6 @@
 //! take less than phases of all kinds.
 
 use super::candidates::{Best, Compilation};
-use super::negotiate::{Problem, negotiate};
 use crate::bounds::{Demand, longest_value, lower_bounds};
 
 /// Thresholds that are tried for each phase: as many halvings of what is open.
@@ -60,22 +59,9 @@ pub fn nested(compilation: &Compilation, best: &mut Best) {
 /// Whether connections find routes where each phase has none that take longer alone than it says; the last phase says
 /// least.
 fn attempt(compilation: &Compilation, alone: &[f64], longest: &[f64], stream: u64, best: &mut Best) -> bool {
-    let Demand { set, resources, network, .. } = compilation.demand;
-    let parts: Vec<(u32, u64)> = set.connections.iter().enumerate().map(|(c, k)| (c as u32, k.words)).collect();
-    let limits = vec![f64::INFINITY; longest.len()];
     let last = |seconds: &f64| longest.iter().take_while(|&most| seconds <= most).count().saturating_sub(1) as u32;
     let latest: Vec<u32> = alone.iter().map(last).collect();
-    let problem = Problem {
-        set,
-        resources,
-        network,
-        parts: &parts,
-        limits: &limits,
-        fixed: None,
-        latest: Some(&latest),
-        rounds: ROUNDS,
-    };
-    let plan = negotiate(&problem, compilation.control, stream);
+    let plan = compilation.negotiated(longest.len(), Some(&latest), ROUNDS, stream);
     let is_routed = plan.is_some();
     compilation.consider(plan, best);
     is_routed
