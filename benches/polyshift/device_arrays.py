@@ -148,23 +148,53 @@ def check(name: str, on_device: Any, on_processor: np.ndarray[Any, Any]) -> None
     np.testing.assert_allclose(np.asarray(on_device), on_processor, rtol=64 * eps, atol=64 * eps, err_msg=name)
 
 
-def compare(report: Report, device: Device, name: str, moved: float, sides: dict[str, Callable[[], float]], rounds: int,
-            jax_sides: dict[str, Callable[[], float]]) -> None:  # fmt: skip
-    """Times of all sides in turn, and what comes of them."""
-    everything = {**sides, **jax_sides}
-    for call in everything.values():
+def sides(device: Device, x: Any, ours: Callable[..., Any], into: Call, rolls: Callable[[Any], Callable[[Any], Any]]) \
+        -> dict[str, Callable[[], float]]:  # fmt: skip
+    """Seconds of the copy and of every side.
+
+    Parameters
+    ----------
+    device
+        The device.
+    x
+        The array, on the processor.
+    ours
+        weft's call.
+    into
+        The same of the array on the device, into an output that is there.
+    rolls
+        The same by the rolls of a library.
+    """
+    import cupy
+    import jax
+    import jax.numpy as jnp
+
+    held, there = cupy.asarray(x), jnp.asarray(x)
+    other = cupy.empty_like(held)
+    by_cupy, by_jax = rolls(cupy), rolls(jnp)
+    compiled, ours_compiled = jax.jit(by_jax), jax.jit(ours)
+    return {
+        "copy": lambda: device.seconds(device.copy(held, other)),
+        "weft, CuPy": lambda: device.seconds(into),
+        "rolls, CuPy": lambda: device.seconds(lambda: by_cupy(held)),
+        "weft, JAX": lambda: waited(lambda: ours(there)),
+        "rolls, JAX": lambda: waited(lambda: by_jax(there)),
+        "compiled weft, JAX": lambda: waited(lambda: ours_compiled(there)),
+        "compiled rolls, JAX": lambda: waited(lambda: compiled(there)),
+    }
+
+
+def compare(report: Report, name: str, moved: float, contenders: dict[str, Callable[[], float]], rounds: int) -> None:
+    """Times of all sides in turn, and what comes of them; `moved` is how many copies' bytes a call moves."""
+    for call in contenders.values():
         call()
-    times = harness.interleaved(everything, rounds)
-    rate = np.array(times["copy"])
-    shares = [moved / ours * copied for ours, copied in zip(times["weft, CuPy"], rate, strict=True)]
-    report.figure(f"{name}: CuPy: of a copy", harness.spread(shares), "ratio", SHARE, "at least")
-    report.figure(
-        f"{name}: CuPy: over rolls", harness.spread(harness.ratios(times["rolls, CuPy"], times["weft, CuPy"])), "ratio"
-    )
-    shares = [moved / ours * copied for ours, copied in zip(times["weft, JAX"], rate, strict=True)]
-    report.figure(f"{name}: JAX: of a copy", harness.spread(shares), "ratio", SHARE, "at least")
-    over = harness.spread(harness.ratios(times["rolls, JAX"], times["weft, JAX"]))
-    report.figure(f"{name}: JAX: over rolls", over, "ratio", ROLLS, "at least")
+    times = harness.interleaved(contenders, rounds)
+    for library, target in (("CuPy", None), ("JAX", ROLLS)):
+        ours = times[f"weft, {library}"]
+        shares = [moved * copied / mine for mine, copied in zip(ours, times["copy"], strict=True)]
+        report.figure(f"{name}: {library}: of a copy", harness.spread(shares), "ratio", SHARE, "at least")
+        over = harness.spread(harness.ratios(times[f"rolls, {library}"], ours))
+        report.figure(f"{name}: {library}: over rolls", over, "ratio", target, "at least")
     compiled = harness.spread(harness.ratios(times["compiled rolls, JAX"], times["compiled weft, JAX"]))
     report.figure(f"{name}: JAX, both compiled: over rolls", compiled, "ratio")
 
@@ -201,7 +231,6 @@ def of_stencil(report: Report, device: Device, name: str, shape: tuple[int, ...]
                boundary: Any, rounds: int) -> None:  # fmt: skip
     """One stencil."""
     import cupy
-    import jax
     import jax.numpy as jnp
 
     ours = weft.arrays.stencil(points, boundary=boundary)
@@ -209,28 +238,15 @@ def of_stencil(report: Report, device: Device, name: str, shape: tuple[int, ...]
     check(name, cupy.asnumpy(ours(cupy.asarray(small))), ours(small))
     check(name, ours(jnp.asarray(small)), ours(small))
     host = array(shape, dtype)
-    x, there = cupy.asarray(host), jnp.asarray(host)
-    y = cupy.empty_like(x)
-    by_cupy, by_jax = rolled(cupy, points), rolled(jnp, points)
-    compiled, ours_compiled = jax.jit(by_jax), jax.jit(ours)
-    sides = {
-        "copy": lambda: device.seconds(device.copy(x, y)),
-        "weft, CuPy": lambda: device.seconds(lambda: ours(x, y)),
-        "rolls, CuPy": lambda: device.seconds(lambda: by_cupy(x)),
-    }
-    jax_sides = {
-        "weft, JAX": lambda: waited(lambda: ours(there)),
-        "rolls, JAX": lambda: waited(lambda: by_jax(there)),
-        "compiled weft, JAX": lambda: waited(lambda: ours_compiled(there)),
-        "compiled rolls, JAX": lambda: waited(lambda: compiled(there)),
-    }
-    compare(report, device, name, 1.0, sides, rounds, jax_sides)
+    x = cupy.asarray(host)
+    out = cupy.empty_like(x)
+    contenders = sides(device, host, ours, lambda: ours(x, out), lambda xp: rolled(xp, points))
+    compare(report, name, 1.0, contenders, rounds)
 
 
 def of_plan(report: Report, device: Device, name: str, shape: tuple[int, ...], shifts: list[Any], rounds: int) -> None:
     """One plan of shifts."""
     import cupy
-    import jax
     import jax.numpy as jnp
 
     def by(xp: Any) -> Callable[[Any], Any]:
@@ -244,22 +260,10 @@ def of_plan(report: Report, device: Device, name: str, shape: tuple[int, ...], s
                 check(name, result, expected)
     plan = weft.arrays.polyshift(shape, "float32", shifts)
     host = array(shape, "float32")
-    x, there = cupy.asarray(host), jnp.asarray(host)
-    y, out = cupy.empty_like(x), [cupy.empty_like(x) for _ in shifts]
-    by_cupy, by_jax = by(cupy), by(jnp)
-    compiled, ours_compiled = jax.jit(by_jax), jax.jit(plan)
-    sides = {
-        "copy": lambda: device.seconds(device.copy(x, y)),
-        "weft, CuPy": lambda: device.seconds(lambda: plan(x, out=out)),
-        "rolls, CuPy": lambda: device.seconds(lambda: by_cupy(x)),
-    }
-    jax_sides = {
-        "weft, JAX": lambda: waited(lambda: plan(there)),
-        "rolls, JAX": lambda: waited(lambda: by_jax(there)),
-        "compiled weft, JAX": lambda: waited(lambda: ours_compiled(there)),
-        "compiled rolls, JAX": lambda: waited(lambda: compiled(there)),
-    }
-    compare(report, device, name, (1 + len(shifts)) / 2, sides, rounds, jax_sides)
+    x = cupy.asarray(host)
+    out = [cupy.empty_like(x) for _ in shifts]
+    contenders = sides(device, host, plan, lambda: plan(x, out=out), by)
+    compare(report, name, (1 + len(shifts)) / 2, contenders, rounds)
 
 
 BENCHMARK = Benchmark(

@@ -81,7 +81,7 @@ pub(super) trait Combine<T: Element>: Send + Sync + 'static {
         Self::combine(one, other)
     }
 
-    /// As [`Self::combine`], for elements of which each is combined alone: NaN is foreseen not to come, where compilers
+    /// As [`Self::combine`], for elements of which each is combined alone: NaN is predicted not to come, where compilers
     /// would ask which element is larger by a branch that no processor foresees.
     #[inline(always)]
     fn combine_alone(one: T, other: T) -> T {
