@@ -22,6 +22,21 @@ def is_cupy(x: Any) -> bool:
     return type(x).__module__.split(".", 1)[0] == "cupy" and hasattr(x, "data")
 
 
+def is_output(target: Any, like: Any) -> bool:
+    """Whether a kernel can write what has the shape and type of an array of CuPy straight into another.
+
+    >>> is_output([1, 2], [1, 2])
+    False
+    """
+    return bool(
+        is_cupy(target)
+        and target.shape == like.shape
+        and target.dtype == like.dtype
+        and target.flags.c_contiguous
+        and target.device == like.device
+    )
+
+
 @lru_cache(maxsize=256)
 def compiled(source: str, name: str) -> Any:
     """The kernel of a source; CuPy compiles it for the current device when it is first launched, and keeps it."""

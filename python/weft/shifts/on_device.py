@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from weft.cuda import borrowing, shifts
-from weft.cuda.launching import is_cupy
+from weft.cuda.launching import is_cupy, is_output
 from weft.shifts.description import Shift, constant, is_number, within_extent
 
 
@@ -66,8 +66,6 @@ def _writable(targets: Sequence[Any], at: int, array: Any, read: Sequence[Any]) 
 
     target = targets[at]
     others = [*read, *(one for number, one in enumerate(targets) if number != at)]
-    return bool(
-        is_cupy(target) and target.shape == array.shape and target.dtype == array.dtype
-        and target.flags.c_contiguous and target.device == array.device
-        and not any(is_cupy(other) and cupy.may_share_memory(target, other) for other in others)
-    )  # fmt: skip
+    return is_output(target, array) and not any(
+        is_cupy(other) and cupy.may_share_memory(target, other) for other in others
+    )

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from weft.cuda import borrowing, stencils
+from weft.cuda.launching import is_output
 from weft.cuda.stencil_source import Grid
 from weft.stencils import boundaries
 
@@ -39,7 +40,7 @@ def apply(stencil: Stencil, x: Any, *, out: Any, steps: int) -> Any | None:
     points = _points(stencil, source, real)
     if ends is None or points is None or not stencils.has_kernel(real):
         return None
-    if out is not None and not _writable(out, source):
+    if out is not None and not is_output(out, source):
         return None
     grid = _grid(stencil, source, pairs)
     if max(grid.extents) * grid.site >= 2**31:
@@ -119,13 +120,3 @@ def _broadcasts(shape: tuple[int, ...], extents: tuple[int, ...]) -> bool:
     """Whether an array can stand for one of the extents of the grid."""
     aligned = zip(reversed(shape), reversed(extents), strict=False)
     return len(shape) <= len(extents) and all(own in (1, extent) for own, extent in aligned)
-
-
-def _writable(out: Any, source: Any) -> bool:
-    """Whether a kernel can write a result straight into an array."""
-    from weft.cuda.launching import is_cupy
-
-    return bool(
-        is_cupy(out) and out.shape == source.shape and out.dtype == source.dtype and out.flags.c_contiguous
-        and out.device == source.device
-    )  # fmt: skip
