@@ -288,7 +288,7 @@ def _total(lines: Sequence[Line], prices: Pricer) -> Line:
 def _program_range(lines: Sequence[Line], prices: Pricer, real: float) -> tuple[float, float]:
     """The interval of a program's time where that of no other program was measured with this file of costs."""
     if prices.program_error is not None:
-        return real * (1 - prices.program_error), real * (1 + prices.program_error)
+        return max(0.0, real * (1 - prices.program_error)), real * (1 + prices.program_error)
     # Errors of different operations are different: their squares add.
     off = math.sqrt(math.fsum((line.high_s - line.real_s) ** 2 for line in lines))
     return max(0.0, real - off), real + off

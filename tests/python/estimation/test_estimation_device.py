@@ -25,6 +25,13 @@ def test_a_measured_device_is_a_machine_that_estimates(native, tmp_path):
     assert weft.machine(path).title == 'the "best" device (gpu), as measured through JAX'
 
 
+def test_a_device_that_was_badly_measured_takes_no_negative_time(native, tmp_path):
+    path = tmp_path / "mine.toml"
+    path.write_text(COSTS.machine("mine", 5.7).to_toml())
+    total = weft.estimate(program, path).total
+    assert (total.low_s, total.high_s) == (0.0, pytest.approx(6.7 * total.real_s))
+
+
 def test_without_a_measured_error_half_is_allowed_for():
     assert Streaming(COSTS.machine("mine")).model_error == ERROR
     assert Streaming(weft.machine("hgx-h100")).model_error == ERROR
