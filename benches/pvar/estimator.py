@@ -11,7 +11,7 @@ little else: the median of the runs of a visit, and the least of several visits 
 calibration takes its times; the pace of the processor beside each run is recorded (weft.estimation.pace). There is
 no baseline: no other tool predicts programs of array operations from their counts.
 
-Target: median error at most 8%, none above 20%.
+Target: median error at most 8%, none above 25%, and intervals that hold 90 to 98% of the measured times.
 """
 
 from __future__ import annotations
@@ -58,8 +58,6 @@ EARLIER: Sizes = {
     "monte_carlo": (20_000, 200_000),
     "string_matching": (20_000, 200_000),
     "quicksort": (10_000, 100_000),
-}
-BLIND: Sizes = {
     "lattice_boltzmann": (64, 200),
     "nbody": (200, 1000),
     "knapsack": (5_000, 100_000),
@@ -67,8 +65,22 @@ BLIND: Sizes = {
     "ising": (64, 256),
     "graph_components": (3_000, 60_000),
 }
+BLIND: Sizes = {
+    "collatz": (5_000, 100_000),
+    "decode_runs": (5_000, 50_000),
+    "hash_table": (10_000, 100_000),
+    "median_filter": (100, 400),
+    "number_transform": (4_096, 65_536),
+    "particle_in_cell": (10_000, 200_000),
+    "rotation": (100, 400),
+    "sieve": (10_000, 200_000),
+    "spanning_tree": (2_000, 40_000),
+    "tridiagonal": (4_096, 100_000),
+    "voronoi": (64, 200),
+    "wavelet": (4_096, 131_072),
+}
 GROUPS = {"development": DEVELOPMENT, "earlier": EARLIER, "blind": BLIND}
-TARGET = {"median": 0.08, "worst": 0.20}
+TARGET = {"median": 0.08, "worst": 0.25}
 
 Case = tuple[str, int]
 Run = tuple[Probe, float]

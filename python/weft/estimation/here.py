@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 
 from weft._core import UsageError
 from weft.data_parallel import Time
@@ -28,6 +29,26 @@ _LIKE = {
     "8 bytes": ("4 bytes",),
 }
 """Whose time stands in where a dtype or length was not measured, nearest first."""
+
+_OPERATORS_LIKE = (
+    ("multiply", "add"),
+    ("logxor", "logior"),
+    ("xor", "or"),
+    ("max bool", "or bool"),
+    ("min bool", "and bool"),
+    ("logior bool", "or bool"),
+    ("logand bool", "and bool"),
+)
+"""Of reductions, scans and sends: operators that are not measured, and those that take as long."""
+
+_LESS = (
+    (" by a number", ""),
+    ("scattered near", "scattered"),
+    (", few", ""),
+    (", segmented", ""),
+    (", selected", ""),
+)
+"""What an operation does besides, and what stands in where that was not measured."""
 
 
 class Here:
@@ -82,13 +103,22 @@ class Here:
         )
 
 
-def _alike(name: str) -> list[str]:
-    """Names that differ in the dtype, or lack what an operation does besides."""
-    alike = [name, name.removesuffix(" by a number")]
+def _alike(name: str) -> Iterator[str]:
+    """Names of kinds that may stand in, those that differ in fewest things first."""
+    seen, level = {name}, [name]
+    while level:
+        nearest = dict.fromkeys(other for one in level for other in _nearest(one) if other not in seen)
+        yield from nearest
+        seen |= nearest.keys()
+        level = list(nearest)
+
+
+def _nearest(name: str) -> Iterator[str]:
+    """Names that differ in one thing: the dtype or length, the operator, or what the operation does besides."""
     for dtype, others in _LIKE.items():
         if re.search(rf"\b{dtype}\b", name):
-            alike += [re.sub(rf"\b{dtype}\b", other, name) for other in others]
+            yield from (re.sub(rf"\b{dtype}\b", other, name) for other in others)
             break
-    near = [one.replace(*less) for less in (("scattered near", "scattered"), (", few", "")) for one in alike]
-    every = [one.removesuffix(", selected") for one in (*alike, *near)]
-    return [one for one in (*alike, *near, *every) if one != name]
+    if name.startswith(("reduce ", "scan ", "send ")):
+        yield from (re.sub(rf"\b{operator}\b", other, name) for operator, other in _OPERATORS_LIKE)
+    yield from (name.replace(besides, less) for besides, less in _LESS)

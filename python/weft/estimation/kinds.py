@@ -107,9 +107,20 @@ def _elementwise(record: Record) -> Kind:
     silent = record.name in WITHOUT_WARNING and _type(record) in ("float32", "float64")
     pace = "slow" if slow else "silent" if silent else "comparing" if record.name in TESTS else "fast"
     group = f"{pace} elementwise {_bytes(record)} bytes"
-    # Division by one number is another algorithm than by as many as there are elements.
-    number = " by a number" if record.scalar and record.name in ("divide", "floor_divide", "remainder") else ""
-    return Kind(f"{record.name} {_type(record)}{number}", group, work)
+    # Division by one number is another algorithm than by as many as there are elements; so is a power.
+    number = " by a number" if record.scalar and record.name in ("divide", "floor_divide", "remainder", "pow") else ""
+    dtype, computed = _type(record), _floating_of_whole(record)
+    if computed:
+        work = replace(work, converted=True)
+    return Kind(f"{record.name} {computed or dtype}{number}", group, work)
+
+
+def _floating_of_whole(record: Record) -> str:
+    """In what floating point a function of whole numbers is computed, which are converted first; empty for others."""
+    dtype = _type(record)
+    if record.kind not in ("float_function", "float_sqrt") or record.name == "pow" or dtype.startswith("float"):
+        return ""
+    return "float64" if dtype in ("int32", "int64") else "float32"
 
 
 def _scanned(record: Record, selected: str) -> Kind:

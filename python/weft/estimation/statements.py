@@ -142,7 +142,7 @@ class Statement:
 @functools.cache
 def menu() -> tuple[Statement, ...]:
     """All statements."""
-    return (*_functions(), *_moves(), *_combinations(), *_messages())
+    return (*_functions(), *_moves(), *_combinations(), *_messages(), *_orders())
 
 
 VARIABLES, TARGETS = 2, 1
@@ -218,8 +218,9 @@ def _takes(name: str, dtype: str) -> bool:
     one = np.ones(2, dtype)
     if dtype == "bool" and name not in SILENT:
         return False
-    if dtype != "float32" and function.floating in ("float_function", "float_sqrt") and dtype != "float64":
-        return False  # of integers they are computed as of floats
+    if function.floating in ("float_function", "float_sqrt") and not dtype.startswith("float"):
+        # Of integers all but powers are computed as of floats.
+        return name == "pow" and dtype in ("int64", "int32")
     try:
         with np.errstate(all="ignore"):
             result = function.compute(*[one] * function.operands)
@@ -408,6 +409,25 @@ def _sent(dtype: str, operator: str | None, scene: Scene) -> Step:
     there = ADDRESSES[:2] if operator is None else ADDRESSES
     x, address = scene.operand(dtype), scene.addresses(str(scene.rng.choice(there)))
     return scene.kept(dtype, lambda: pvar.send(x(), address, combine=operator))
+
+
+def _orders() -> Iterator[Statement]:
+    for dtype in ("float64", "int64", "int32"):
+        yield Statement(f"rank {dtype}", dtype, functools.partial(_ranked, dtype), 2, False)
+    for dtype in ("float64", "float32", "int64"):
+        yield Statement(f"random {dtype}", dtype, functools.partial(_random, dtype), 2, False)
+
+
+def _ranked(dtype: str, scene: Scene) -> Step:
+    x = scene.operand(dtype)
+    return scene.kept(dtype, lambda: pvar.rank(x()))
+
+
+def _random(dtype: str, scene: Scene) -> Step:
+    numbers = scene.vp.rng(int(scene.rng.integers(1 << 30)))
+    if dtype.startswith("int"):
+        return scene.kept(dtype, lambda: numbers.integers(0, 10))
+    return scene.kept(dtype, lambda: numbers.random(dtype))
 
 
 def condition(scene: Scene) -> ParallelVariable:

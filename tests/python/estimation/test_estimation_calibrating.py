@@ -1,12 +1,16 @@
 """Calibration: its programs, their kinds, going on after an interruption. No time is asserted."""
 
+import contextlib
 import json
+import warnings
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import weft
+from weft import pvar
 from weft._core import UsageError
 from weft.estimation import calibrating, costs_file, kinds, random_programs, statements
 from weft.estimation.curves import Work
@@ -15,6 +19,8 @@ from weft.estimation.here import Here
 from weft.estimation.pace import FAR, Pace, Probe
 from weft.estimation.random_programs import Timed
 from weft.pvar.native import FEW
+from weft.pvar.operations import FUNCTIONS
+from weft.pvar.operators import UFUNCS
 
 
 @pytest.fixture
@@ -34,30 +40,80 @@ def test_every_statement_runs_and_counts_as_one_operation():
             assert found.work.elements in (1, scene.vp.size)
 
 
-def test_the_programs_of_the_repository_are_priced_by_what_is_calibrated(small):
-    """Every kind that they use is one of the random programs', so that nothing is lacking."""
-    made = random_programs.np.random.default_rng(2)
+@pytest.fixture(scope="module")
+def calibrated():
+    """Costs of every kind that random programs have, which are of equal time."""
+    rng = random_programs.np.random.default_rng(2)
     there = set()
     for shape in ((300,), (20, 20), (6, 7, 8)):
-        scene = statements.scene(made, shape, statements.DTYPES)
+        scene = statements.scene(rng, shape, statements.DTYPES)
         for one in statements.menu():
             for _ in range(12 if one.label.startswith(("scan", "get", "send")) else 4):
                 step = one.step(scene)
-                there |= {found.name for found in random_programs._kinds(scene, [step]) if found}
+                there |= {kind.name for kind in random_programs._kinds(scene, [step]) if kind}
                 with scene.vp.where(statements.condition(scene)):
-                    there |= {found.name for found in random_programs._kinds(scene, [step]) if found}
-    here = Here(costs_file.MeasuredCosts(dict.fromkeys({*there, "select"}, calibrating.Curve((8,), (1e-9,)))))
+                    there |= {kind.name for kind in random_programs._kinds(scene, [step]) if kind}
+    return costs_file.MeasuredCosts(dict.fromkeys({*there, "select"}, calibrating.Curve((8,), (1e-9,))))
+
+
+def test_the_programs_of_the_repository_are_priced_by_what_is_calibrated(calibrated):
+    """Every kind that they use is one of the random programs', so that nothing is lacking."""
+    here = Here(calibrated)
     for name in (
         *("gauss", "jacobi", "radix_sort", "spmv", "histogram", "shortest_paths", "life", "fft"),
         *("conjugate_gradients", "bitonic_sort", "lucky_numbers", "cannon", "kmeans", "components"),
         *("mandelbrot", "sandpile", "edges", "list_ranking", "pagerank", "run_lengths"),
         *("floyd_warshall", "wave", "cyclic_automaton", "monte_carlo", "string_matching", "quicksort"),
         *("lattice_boltzmann", "nbody", "knapsack", "edit_distance", "ising", "graph_components"),
+        *("collatz", "decode_runs", "hash_table", "median_filter", "number_transform", "particle_in_cell"),
+        *("rotation", "sieve", "spanning_tree", "tridiagonal", "voronoi", "wavelet"),
     ):
-        size = "256" if name in ("histogram", "fft", "bitonic_sort") else "40"
+        powers = ("histogram", "fft", "bitonic_sort", "number_transform", "wavelet")
+        size = "256" if name in powers else "40"
         for one, since, reach in record(f"programs/{name}.py", ["--size", size]):
             assert here.time(one, since, reach).real > 0
     assert not here.stand_ins
+
+
+@pytest.mark.parametrize("dtype", ["bool", "int8", "uint16", "int32", "uint64", "float16", "float32", "float64"])
+@pytest.mark.parametrize("shape", [(40,), (5, 8)])
+def test_every_operation_has_a_price(calibrated, dtype, shape):
+    """Whatever parallel variables can do: of a kind that is calibrated, or one like it."""
+    here = Here(calibrated)
+    with pvar.metered() as meter, warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        vp = pvar.VPSet(shape)
+        x = vp.array((np.arange(vp.size) % 5 + 1).astype(dtype).reshape(shape))
+        for selecting in (False, True):
+            with vp.where(vp.address() > 3) if selecting else contextlib.nullcontext():
+                for step in every_operation(vp, x):
+                    # What this dtype does not have is refused before it is recorded.
+                    with contextlib.suppress(UsageError):
+                        step()
+    assert len(meter.sequence) > 150
+    for one in dict.fromkeys(meter.sequence):
+        assert here.time(one).real > 0
+
+
+def every_operation(vp, x):
+    """Steps of all functions, operators and primitives on a variable."""
+    address = vp.address()
+    for name, function in FUNCTIONS.items():
+        of = getattr(pvar, name)
+        yield from [lambda of=of: of(x)] if function.operands == 1 else [lambda of=of: of(x, x), lambda of=of: of(x, 2)]
+    for operator in (*UFUNCS, "copy", "overwrite"):
+        yield lambda operator=operator: pvar.reduce(x, operator)
+        yield lambda operator=operator: pvar.reduce(x, operator, axis=0)
+        yield lambda operator=operator: pvar.scan(x, operator)
+        yield lambda operator=operator: pvar.scan(x, operator, segments=x.astype(bool))
+        yield lambda operator=operator: pvar.send(x, address // 2, combine=operator)
+        yield lambda operator=operator: pvar.send(x, vp.size - 1 - address, combine=operator)
+    for name in ("sum", "prod", "max", "min", "any", "all", "mean", "var", "std", "count", "argmax", "argmin"):
+        yield getattr(x, name)
+    rng = vp.rng(1)
+    yield from (lambda: pvar.rank(x), lambda: pvar.sort(x), vp.enumerate, rng.random, lambda: rng.integers(0, 4))
+    yield from (lambda: pvar.get(x, address), lambda: pvar.spread(x, 0, 1), lambda: pvar.shift(x, 1, axis=0))
+    yield from (lambda: x[(1,) * len(vp.shape)], lambda: pvar.where(x == 1, x, 2), x.copy, lambda: x.astype("float32"))
 
 
 @settings(deadline=None, max_examples=15)

@@ -99,6 +99,31 @@ def run(monkeypatch, capsys, name, *words):
         ("ising", ["--size", "2", "--sweeps", "3", "--machine", "cm2-8k"]),
         ("graph_components", ["--size", "500"]),
         ("graph_components", ["--size", "1"]),
+        ("collatz", ["--size", "300"]),
+        ("collatz", ["--size", "1"]),
+        ("decode_runs", ["--size", "300"]),
+        ("decode_runs", ["--size", "1"]),
+        ("hash_table", ["--size", "500"]),
+        ("hash_table", ["--size", "1"]),
+        ("median_filter", ["--size", "31"]),
+        ("median_filter", ["--size", "1", "--rounds", "1", "--machine", "cm2-8k"]),
+        ("number_transform", ["--size", "64"]),
+        ("number_transform", ["--size", "1"]),
+        ("particle_in_cell", ["--size", "700"]),
+        ("particle_in_cell", ["--size", "1", "--steps", "3"]),
+        ("rotation", ["--size", "33"]),
+        ("rotation", ["--size", "2", "--steps", "1", "--machine", "cm2-8k"]),
+        ("sieve", ["--size", "1000"]),
+        ("sieve", ["--size", "1"]),
+        ("sieve", ["--size", "50", "--machine", "cm2-8k"]),
+        ("spanning_tree", ["--size", "200"]),
+        ("spanning_tree", ["--size", "2"]),
+        ("tridiagonal", ["--size", "1000"]),
+        ("tridiagonal", ["--size", "1"]),
+        ("voronoi", ["--size", "33"]),
+        ("voronoi", ["--size", "1"]),
+        ("wavelet", ["--size", "512"]),
+        ("wavelet", ["--size", "1"]),
     ],
 )
 def test_the_program_passes(monkeypatch, capsys, native, name, words):
@@ -111,11 +136,14 @@ LINES = (
     *("gauss", "radix_sort", "spmv", "histogram", "shortest_paths", "fft", "bitonic_sort", "lucky_numbers", "kmeans"),
     *("list_ranking", "pagerank", "run_lengths", "monte_carlo", "string_matching", "quicksort"),
     *("nbody", "knapsack", "edit_distance", "graph_components"),
+    *("collatz", "decode_runs", "hash_table", "number_transform", "particle_in_cell", "spanning_tree", "tridiagonal"),
+    "wavelet",
 )
 
 SIDES = (
     *("jacobi", "life", "conjugate_gradients", "cannon", "components", "mandelbrot", "sandpile", "edges"),
     *("floyd_warshall", "wave", "cyclic_automaton", "lattice_boltzmann", "ising"),
+    *("median_filter", "rotation", "voronoi"),
 )
 """Programs whose size is that of one side."""
 
@@ -142,6 +170,9 @@ def test_an_answer_from_another_problem_fails(monkeypatch, capsys, name):
         ("edges", ["--size", "2"], "at least three points"),
         ("sandpile", ["--size", "1"], "at least two cells"),
         ("ising", ["--size", "5"], "an even number of spins"),
+        ("number_transform", ["--size", "100"], "expected a power of two up to 2**23, not 100"),
+        ("wavelet", ["--size", "0"], "expected a power of two, not 0"),
+        ("spanning_tree", ["--size", "1"], "expected at least two vertices"),
     ],
 )
 def test_what_it_cannot_do_it_says(name, words, message):

@@ -103,6 +103,18 @@ def test_functions_of_numpy_are_those_of_variables():
     assert len(x) == 2
 
 
+@pytest.mark.parametrize("dtype", ["i1", "u2", "i4", "u8", "f2", "f4", "f8", "c16"])
+@pytest.mark.parametrize("exponent", [2, 2.0, True, np.int64(2), 2 + 0j, 3, 0.5])
+def test_powers_are_those_of_numpy(dtype, exponent):
+    """Squares too, which are computed as such: of the same dtype and value, for integers that wrap around as well."""
+    x = np.array([0, 1, 3, 120, 255]).astype(dtype)
+    with np.errstate(all="ignore"):
+        expected = np.power(x, exponent)
+        computed = weft.pvar.VPSet(x.shape).array(x) ** exponent
+    assert computed.dtype == expected.dtype
+    assert np.allclose(np.asarray(computed), expected, rtol=1e-6, atol=0, equal_nan=True)
+
+
 def test_assignment_under_a_condition_can_be_in_place():
     vp = weft.pvar.VPSet(6)
     x = vp.address(np.int64)
