@@ -3,7 +3,8 @@
 The ranks of a C program send to each other in pairs and wait for what comes back, by `MPI_Send` and `MPI_Recv` of 64
 bytes. The processor time is that of all processes of `weft run` between the first message and the last: the program
 asks the system for that of its ranks and of the process that runs the simulator, so that starting processes is none of
-it.
+it. The targets are of one processor, on which all of them run, and where a turn is a switch; on several a turn wakes
+one that has gone idle, which takes processor time as well.
 
 Beside it the same program runs in SMPI, the MPI of SimGrid, where that is installed (Debian: `simgrid` and
 `libsimgrid-dev`): compiled for it with `smpicc`, its ranks are in one process, on a cluster of as many hosts;
@@ -14,6 +15,7 @@ from __future__ import annotations
 
 import argparse
 import functools
+import os
 import shutil
 import subprocess
 import sys
@@ -27,7 +29,7 @@ from benches.hosting.compiling import compiled
 from benches.recording import Report
 
 RANKS = {2: None, 64: 100_000.0, 1024: 20_000.0}
-"""Ranks of the runs, and how many messages a second they are to reach."""
+"""Ranks of the runs, and how many messages a second they are to reach on one processor."""
 
 MACHINE = "frontera"
 
@@ -117,15 +119,22 @@ def smpi_command(program: Path, ranks: int) -> list[str]:
     return ["smpirun", *where, "--cfg=smpi/simulate-computation:no", str(program)]
 
 
-def rate(command: Sequence[str], ranks: int, messages: int) -> float:
-    """Messages a second of processor time, as the program prints them."""
+def rate(command: Sequence[str], ranks: int, messages: int, processors: set[int]) -> float:
+    """Messages a second of processor time, as the program prints them, where all of it runs on these processors."""
     rounds = max(messages // ranks, EACH)
-    done = subprocess.run([*command, str(rounds)], check=True, capture_output=True, text=True)
+    before = os.sched_getaffinity(0)
+    os.sched_setaffinity(0, processors)
+    try:
+        done = subprocess.run([*command, str(rounds)], check=True, capture_output=True, text=True)
+    finally:
+        os.sched_setaffinity(0, before)
     return float(done.stdout)
 
 
 def run(chosen: argparse.Namespace, report: Report) -> None:
     report.protocol = {"messages": chosen.messages, "each": EACH, "rounds": chosen.rounds, "machine": MACHINE}
+    every = os.sched_getaffinity(0)
+    one = {max(every)}
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         source = folder / "pairs.c"
@@ -133,14 +142,20 @@ def run(chosen: argparse.Namespace, report: Report) -> None:
         program = compiled(source, folder)
         beside = smpi(source, folder) if shutil.which("smpicc") and shutil.which("smpirun") else None
         for ranks, target in RANKS.items():
-            commands = {"weft": weft_command(program, ranks)}
+            weft = weft_command(program, ranks)
+            commands = {"weft": (weft, one)}
+            if len(every) > 1:
+                commands["all"] = (weft, every)
             if beside is not None:
-                commands["SMPI"] = smpi_command(beside, ranks)
+                commands["SMPI"] = (smpi_command(beside, ranks), one)
             sides = {
-                side: functools.partial(rate, command, ranks, chosen.messages) for side, command in commands.items()
+                side: functools.partial(rate, command, ranks, chosen.messages, processors)
+                for side, (command, processors) in commands.items()
             }
             rates = interleaved(sides, chosen.rounds)
             report.figure(f"{ranks} ranks", spread(rates["weft"]), "messages/s", target, "at least")
+            if "all" in rates:
+                report.figure(f"{ranks} ranks, on {len(every)} processors", spread(rates["all"]), "messages/s")
             if beside is not None:
                 report.figure(f"{ranks} ranks, SMPI", spread(rates["SMPI"]), "messages/s")
                 quotient = spread(ratios(rates["weft"], rates["SMPI"]))
