@@ -219,6 +219,11 @@ EXAMPLES: dict[str, Callable[[], list[Any]]] = {
 }
 """Arguments that work, by the name of what takes them."""
 
+STEPS = {"DistributedStencil.run": 4}
+"""Arguments that say how often something is done, which takes as long as it is asked to."""
+
+MAX_STEPS = 1000
+
 INSTANCES: dict[str, Callable[[], Any]] = {
     "Blocks": lambda: _core.Blocks([6, 5], 4, [], [], [], None),
     "Ranks": _core.Ranks.alone,
@@ -283,6 +288,9 @@ def arguments(name: str, callable_: Callable[..., Any], chance: random.Random, v
         for _ in range(chance.choice((0, 1, 1, 1, 2, 3))):
             if given:
                 given[chance.randrange(len(given))] = _value(chance, values, given)
+        steps = STEPS.get(name)
+        if steps is not None and isinstance(given[steps], int):
+            given[steps] = min(given[steps], MAX_STEPS)
         return given
     return [chance.choice(values) for _ in range(chance.choice((parameters(callable_), chance.randrange(6))))]
 
