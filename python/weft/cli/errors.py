@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import sys
-import traceback
 
 USAGE, FAILURE, REGRESSION, INTERRUPTED = 2, 1, 3, 130
 """Exit codes; `REGRESSION` is of a command that did all that it should and found what it was asked to fail for."""
@@ -40,6 +39,8 @@ def report(error: BaseException, debug: bool) -> int:
         return 0
     code = code_of(error)
     if debug:
+        import traceback
+
         traceback.print_exception(error)
     if code == USAGE and not _speaks():
         return USAGE

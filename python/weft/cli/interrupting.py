@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import contextlib
 import signal
-import socket
 from collections.abc import Iterator
 from types import FrameType
+from typing import Any
 
 
 @contextlib.contextmanager
@@ -33,7 +33,7 @@ def terminating_is_interrupting() -> Iterator[None]:
 class _Signals:
     """Where Python writes the numbers of signals; open until the process ends."""
 
-    written: socket.socket | None = None
+    written: Any = None
 
 
 def interrupting_twice_is_leaving() -> None:
@@ -41,6 +41,8 @@ def interrupting_twice_is_leaving() -> None:
 
     Also where Python's thread is not back in Python: it may be freeing gigabytes, or importing what a message needs.
     """
+    import socket
+
     from weft import _core
 
     if signal.getsignal(signal.SIGINT) is not signal.default_int_handler or _Signals.written is not None:

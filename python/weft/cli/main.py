@@ -40,12 +40,12 @@ def main() -> None:
 
             app(_as_options(arguments))
     except KeyboardInterrupt:
-        # Another Ctrl-C while the process ends would only show where it was. It still counts as the second.
-        signal.signal(signal.SIGINT, lambda number, frame: None)
+        _heed_no_other()
         errors.say_interrupted()
         _interrupted()
     except SystemExit as ended:
         if ended.code == errors.INTERRUPTED:
+            _heed_no_other()
             # Typer ends so without a word; a command that has said what is kept ends so by itself.
             if isinstance(getattr(ended.__context__, "__cause__", None), KeyboardInterrupt):
                 errors.say_interrupted()
@@ -78,6 +78,11 @@ def _is_rank() -> bool:
     from weft.launch.environment import launcher
 
     return launcher() is not None
+
+
+def _heed_no_other() -> None:
+    """Another Ctrl-C while the process ends would only show where it was. It still counts as the second."""
+    signal.signal(signal.SIGINT, lambda number, frame: None)
 
 
 def _interrupted() -> NoReturn:

@@ -55,3 +55,42 @@ def test_what_is_written_is_a_temporary_only_meanwhile(tmp_path, monkeypatch, na
     assert begun == ended
     assert len(begun) == 2
     assert [path.name for path in tmp_path.iterdir()] == [name]
+
+
+@pytest.mark.parametrize("ended", [KeyboardInterrupt(), SystemExit(130)])
+def test_an_interrupt_while_the_first_one_is_told_changes_nothing(monkeypatch, ended):
+    """Importing what writes the sentence takes a moment, in which another Ctrl-C must not become a traceback."""
+    from weft.cli import errors, main
+
+    def command(words):
+        # As typer ends a command that was interrupted.
+        if isinstance(ended, SystemExit):
+            cause = RuntimeError()
+            cause.__cause__ = KeyboardInterrupt()
+            ended.__context__ = cause
+        raise ended
+
+    told = []
+
+    def say():
+        try:
+            signal.raise_signal(signal.SIGINT)
+        except KeyboardInterrupt:
+            return
+        told.append("said")
+
+    def leave():
+        raise SystemExit("left")
+
+    before = signal.getsignal(signal.SIGINT)
+    monkeypatch.setattr(sys, "argv", ["weft", "machines"])
+    monkeypatch.setattr("weft.cli.commands.app", command)
+    monkeypatch.setattr(main, "interrupting_twice_is_leaving", lambda: None)
+    monkeypatch.setattr(errors, "say_interrupted", say)
+    monkeypatch.setattr(main, "_interrupted", leave)
+    try:
+        with pytest.raises(SystemExit, match="left"):
+            main.main()
+    finally:
+        signal.signal(signal.SIGINT, before)
+    assert told == ["said"]
