@@ -1,5 +1,6 @@
 """Boundaries of each end over ranks: `boundary_program.py SCENARIO`; prints `SCENARIO: ok` where all is well."""
 
+import importlib.util
 import itertools
 import sys
 from pathlib import Path
@@ -123,8 +124,9 @@ def distributed_coefficients():
 
 def updates():
     """Coupled fields, with halos of their own or none."""
-    for make, halo in itertools.product(CASES, (0, 1, 2)):
-        update, fields, others, mask, results, reductions = make()
+    compiled = (False, True) if importlib.util.find_spec("numba") else (False,)
+    for make, halo, by in itertools.product(CASES, (0, 1, 2), compiled):
+        update, fields, others, mask, results, reductions = make(by)
         geometry = weft.arrays.Geometry(next(iter(fields.values())).shape)
         arrays = {name: geometry.distribute(one, halo=halo) for name, one in fields.items()}
         actual = update(**arrays, **others, mask=mask)
