@@ -57,6 +57,10 @@ def updated(update: Update, values: dict[str, Any], mask: Any) -> dict[str, Any]
     fields = {name: values[name] for name in update.fields}
     first = fields[update.fields[0]]
     _check(update, fields, first)
+    if update.is_compiled and first.geometry.communicator.size == 1:
+        # One rank has all: the compiled loop takes the sums itself.
+        parts = {name: own_part(one, first, name) for name, one in values.items()}
+        return update(**parts, mask=None if mask is None else own_part(mask, first, "the mask"))
     sources = _sources(update, first)
     for name, source in sources.items():
         source.begin(fields[update.sums[name][1]])

@@ -132,6 +132,11 @@ class Update:
         self.rank, self.site_rank = ranks.pop()
 
     @property
+    def is_compiled(self) -> bool:
+        """Whether the function is to be compiled."""
+        return self._compiled is not None
+
+    @property
     def fields(self) -> tuple[str, ...]:
         """The names of arrays that a call must give, all of one shape and divided alike."""
         return tuple(dict.fromkeys([*(field for _, field in self.sums.values()), *self.results]))
