@@ -100,15 +100,7 @@ class Layout:
         """Held while boxes are filled and read."""
         self._lead, self._site = shape[:axis], shape[axis + rank :]
         grid = shape[axis : axis + rank]
-        self.shifts = Shifts(
-            {
-                name: tuple(
-                    ((0,) * axis + offset + (0,) * len(self._site), np.asarray(coefficient)[()].item())
-                    for offset, coefficient in stencil.points.items()
-                )
-                for name, stencil in stencils.items()
-            }
-        )
+        self.shifts = shifts_of(sums, axis)
         whole: Region = [(0, extent) for extent in grid]
         reaches = [stencil.reach for stencil in stencils.values()]
         inner = [
@@ -142,6 +134,19 @@ class Layout:
         length = max(1, CHUNK_BYTES * (1 if is_reduced else 16) // row)
         for at in range(first, last, length):
             yield [(at, min(at + length, last)), *others]
+
+
+def shifts_of(sums: Sums, axis: int) -> Shifts:
+    """The points of sums, by offsets along all axes of arrays whose grid begins at some axis."""
+    return Shifts(
+        {
+            name: tuple(
+                ((0,) * axis + offset + (0,) * stencil.site_rank, np.asarray(coefficient)[()].item())
+                for offset, coefficient in stencil.points.items()
+            )
+            for name, (stencil, _) in sums.items()
+        }
+    )
 
 
 class _Boxed:
@@ -183,6 +188,17 @@ def is_fusible(sums: Sums, dtype: np.dtype[Any]) -> bool:
         if all(map(boundaries.is_of_both_ends, stencil.boundary)) and any(map(boundaries.is_array, stencil.boundary)):
             return False
     return True
+
+
+def surrounded(operands: Operands, arrays: Mapping[str, Span], axis: int, itemsize: int, partial: Partial) -> None:
+    """All sites of blocks, sums and function in one loop; `arrays` are by name of a sum, from a block's first site."""
+    shape = operands.shape
+    row = max(1, math.prod(shape) // shape[axis]) * itemsize
+    length = max(1, CHUNK_BYTES // row)
+    for at in range(0, shape[axis], length):
+        starts = [at if one == axis else 0 for one in range(len(shape))]
+        chunk = [min(length, extent - at) if one == axis else extent for one, extent in enumerate(shape)]
+        operands.run(starts, chunk, {name: one.begin(starts) for name, one in arrays.items()}, partial)
 
 
 def fused(operands: Operands, layout: Layout, sums: Sums, fields: Mapping[str, Array], partial: Partial) -> None:

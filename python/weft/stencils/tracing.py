@@ -398,7 +398,7 @@ def trace(function: Callable[..., Any], arguments: Mapping[str, Any], targets: S
         raise UntraceableError(f"{type(error).__name__}: {error}") from None
     parts = returned if isinstance(returned, tuple) else (returned,)
     if len(parts) != len(targets):
-        raise UntraceableError(f"{len(parts)} results")
+        raise UntraceableError(f"{len(parts)} results where {len(targets)} are expected")
     results = []
     for one, target in zip(parts, targets, strict=True):
         symbol = _known(program, one)

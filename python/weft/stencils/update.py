@@ -28,7 +28,7 @@ from weft.stencils import boundaries, symbolic
 from weft.stencils.compiled import NO_SHIFTS, CompiledFunction, Kernel, Shifts, Span, dense
 from weft.stencils.description import Stencil
 from weft.stencils.plan import StencilPlan, empty
-from weft.stencils.sweeping import Layout, Operands, fused, is_fusible
+from weft.stencils.sweeping import Layout, Operands, fused, is_fusible, shifts_of, surrounded
 from weft.stencils.tracing import WEAK
 
 Array = np.ndarray[Any, Any]
@@ -130,11 +130,6 @@ class Update:
         if len(ranks) > 1:
             raise UsageError(f"the stencils of an update have one number of axes; these have {sorted(ranks)}")
         self.rank, self.site_rank = ranks.pop()
-
-    @property
-    def is_compiled(self) -> bool:
-        """Whether the function is to be compiled."""
-        return self._compiled is not None
 
     @property
     def fields(self) -> tuple[str, ...]:
@@ -251,6 +246,25 @@ class Update:
         partial = Partial(self.reductions)
         fused(operands, layout, self.sums, fields, partial)
         return partial
+
+    def surrounded(
+        self, fields: Mapping[str, Array], others: Mapping[str, Any], ghosts: Mapping[str, Span], mask: Any
+    ) -> Partial | None:
+        """A step of blocks whose sums read ghosts, by name of the sum; None where there is no compiled loop."""
+        first = fields[self.fields[0]]
+        axis = first.ndim - self.rank - self.site_rank
+        numbers, whole, shown = _sorted(others, mask, first.shape)
+        kernel = self._kernel(fields, whole, numbers, shifts_of(self.sums, axis))
+        if kernel is None:
+            return None
+        operands = Operands(kernel, fields, whole, numbers, self.results, tuple(self.reductions), shown)
+        partial = Partial(self.reductions)
+        surrounded(operands, ghosts, axis, first.itemsize, partial)
+        return partial
+
+    def is_fusible(self, dtype: np.dtype[Any]) -> bool:
+        """Whether the compiled loop can take the sums of fields of a type."""
+        return self._compiled is not None and is_fusible(self.sums, dtype)
 
     def _keep(self, key: Any, plans: Any) -> None:
         if len(self._plans) >= KEPT_PLANS:
