@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 Array = np.ndarray[Any, Any]
 Sums = Mapping[str, tuple["Stencil", str]]
 
-WHOLE_BYTES = 256 << 10
+WHOLE_BYTES = 1 << 20
 """Bytes of a field up to which all of it is copied with what lies around it: quicker than its rim piece by piece."""
 
 CHUNK_BYTES = 1 << 20
