@@ -143,6 +143,22 @@ def test_functions_of_numpy():
         assert weft.pvar.reduce(vp.array(y), np.logaddexp) == -np.inf  # its identity
 
 
+def test_compiled_functions():
+    numba = pytest.importorskip("numba")
+    vp = weft.pvar.VPSet((3, 5))
+    x = vp.array(np.arange(15).reshape(3, 5) * 3 % 11)
+
+    def loop(a, b):
+        result = np.empty_like(a)
+        for i in range(a.size):
+            result[i] = b[i] if b[i] != 0 else a[i]
+        return result
+
+    for function in (numba.njit(loop), numba.vectorize(["int64(int64, int64)"])(lambda a, b: b if b != 0 else a)):
+        assert np.array_equal(weft.pvar.scan(x, function, 1).numpy(), weft.pvar.scan(x, latest, 1).numpy())
+        assert weft.pvar.reduce(x, function) == weft.pvar.reduce(x, latest)
+
+
 def test_words_wrap_around_and_complex_numbers_combine():
     vp = weft.pvar.VPSet(5)
     x = vp.array(np.array([3, 7, 5, 6, 7]), bits=4)
