@@ -3,28 +3,32 @@
  *   cc -O3 -march=native -ffast-math -shared -fPIC updates.c -o updates.so */
 #include <stddef.h>
 
-#define STEP(NAME, REAL)                                                                                              \
-    static inline REAL around_##REAL(const REAL *a, const REAL *m, const REAL *b, ptrdiff_t l, ptrdiff_t j,           \
-                                     ptrdiff_t r)                                                                     \
+/* What lies around site j of the middle row m: a and b are the rows beside it, l and r the sites. */
+#define AROUND(R, a, m, b, l, j, r)                                                                                   \
+    ((R)0.2 * (a[j] + b[j] + m[l] + m[r]) + (R)0.05 * (a[l] + a[r] + b[l] + b[r]) - m[j])
+
+#define SITE(R, l, j, r)                                                                                              \
+    do {                                                                                                              \
+        R w = u[j] * v[j] * v[j];                                                                                     \
+        p[j] = u[j] + AROUND(R, ua, u, ub, l, j, r) - w + feed * (1 - u[j]);                                          \
+        q[j] = v[j] + (R)0.5 * AROUND(R, va, v, vb, l, j, r) + w - (feed + kill) * v[j];                              \
+    } while (0)
+
+#define STEP(NAME, R)                                                                                                 \
+    static void row_##NAME(ptrdiff_t k, const R *restrict ua, const R *restrict u, const R *restrict ub,              \
+                           const R *restrict va, const R *restrict v, const R *restrict vb, R *restrict p,            \
+                           R *restrict q, R feed, R kill)                                                             \
     {                                                                                                                 \
-        return (REAL)0.2 * (a[j] + b[j] + m[l] + m[r]) + (REAL)0.05 * (a[l] + a[r] + b[l] + b[r]) - m[j];             \
+        SITE(R, k - 1, 0, 1);                                                                                         \
+        for (ptrdiff_t j = 1; j < k - 1; j++)                                                                         \
+            SITE(R, j - 1, j, j + 1);                                                                                 \
+        SITE(R, k - 2, k - 1, 0);                                                                                     \
     }                                                                                                                 \
-    void NAME(ptrdiff_t n, ptrdiff_t k, const REAL *restrict u, const REAL *restrict v, REAL *restrict p,             \
-              REAL *restrict q, REAL feed, REAL kill)                                                                 \
+    void NAME(ptrdiff_t n, ptrdiff_t k, const R *u, const R *v, R *p, R *q, R feed, R kill)                           \
     {                                                                                                                 \
         for (ptrdiff_t i = 0; i < n; i++) {                                                                           \
-            ptrdiff_t above = (i ? i - 1 : n - 1) * k, here = i * k, below = (i < n - 1 ? i + 1 : 0) * k;             \
-            for (ptrdiff_t e = 0; e < 3; e++) {                                                                       \
-                ptrdiff_t first = e == 0 ? 1 : e == 1 ? 0 : k - 1, last = e == 0 ? k - 1 : first + 1;                 \
-                for (ptrdiff_t j = first; j < last; j++) {                                                            \
-                    ptrdiff_t l = e == 1 ? k - 1 : j - 1, r = e == 2 ? 0 : j + 1;                                     \
-                    REAL du = around_##REAL(u + above, u + here, u + below, l, j, r);                                 \
-                    REAL dv = around_##REAL(v + above, v + here, v + below, l, j, r);                                 \
-                    REAL x = u[here + j], y = v[here + j], w = x * y * y;                                             \
-                    p[here + j] = x + du - w + feed * (1 - x);                                                        \
-                    q[here + j] = y + (REAL)0.5 * dv + w - (feed + kill) * y;                                         \
-                }                                                                                                     \
-            }                                                                                                         \
+            ptrdiff_t a = (i ? i - 1 : n - 1) * k, m = i * k, b = (i < n - 1 ? i + 1 : 0) * k;                        \
+            row_##NAME(k, u + a, u + m, u + b, v + a, v + m, v + b, p + m, q + m, feed, kill);                        \
         }                                                                                                             \
     }
 
