@@ -1,6 +1,6 @@
 """Gray and Scott's reaction of two substances that diffuse: spots that divide, in one update of both fields.
 
-    python programs/gray_scott.py [--size 128] [--steps 200] [--seed 1]
+    python programs/gray_scott.py [--size 128] [--steps 200] [--seed 1] [--compiled]
     mpiexec -n 4 python programs/gray_scott.py [...]
 
 u_t = Du lap u - u v^2 + F (1 - u), v_t = Dv lap v + u v^2 - (F + k) v on a periodic square (Pearson 1993), explicit in
@@ -53,13 +53,18 @@ def main() -> int:
     parser.add_argument("--size", type=int, default=128, help="points along each axis (default 128)")
     parser.add_argument("--steps", type=int, default=200, help="time steps (default 200)")
     parser.add_argument("--seed", type=int, default=1, help="seed of the places where it begins (default 1)")
+    parser.add_argument("--compiled", action="store_true", help="compile sums and function to one loop, by numba")
     chosen = parser.parse_args()
     values = {"feed": 0.037, "kill": 0.06}
     first = beginning(chosen.size, chosen.seed)
     geometry = weft.arrays.Geometry(first[0].shape)
     laplace = weft.arrays.stencil(NINE)
     update = weft.arrays.Update(
-        react, {"du": (laplace, "u"), "dv": (laplace, "v")}, ("next_u", "next_v"), {"change": "max"}
+        react,
+        {"du": (laplace, "u"), "dv": (laplace, "v")},
+        ("next_u", "next_v"),
+        {"change": "max"},
+        compiled=chosen.compiled,
     )
     u, v = (geometry.distribute(x) for x in first)
     next_u, next_v = geometry.zeros(), geometry.zeros()

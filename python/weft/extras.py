@@ -20,6 +20,7 @@ EXTRAS = {
     "h5py": "hdf5",
     "jax": "jax",
     "zarr": "zarr",
+    "numba": "compile",
 }
 """The extra (`[project.optional-dependencies]` of pyproject.toml) that installs a module."""
 

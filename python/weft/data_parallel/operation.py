@@ -28,6 +28,7 @@ KINDS = {
     "reduce_logior": "a bitwise or to the front end",
     "reduce_and": "a boolean and to the front end",
     "reduce_or": "a boolean or to the front end",
+    "reduce_function": "a reduction to the front end by a function of the program's",
     "select": "choosing processors by a condition",
     "store_single": "one processor stores to another",
     "fetch_single": "one processor fetches from another",
@@ -35,6 +36,7 @@ KINDS = {
     "fetch": "every processor fetches from another, no two from the same",
     "multiple_reduction": "every group of `ratio` processors sends to one, combining",
     "multiple_broadcast": "every group of `ratio` processors fetches from one",
+    "send_function": "a send whose collisions are combined by a function of the program's",
     "news_store_single": "one processor stores over `hops` of the grid",
     "news_store": "every processor stores over `hops` of the grid",
     "news_fetch_single": "one processor fetches over `hops` of the grid",
@@ -49,6 +51,7 @@ KINDS = {
     "scan_logior": "a bitwise or-scan",
     "scan_and": "a boolean and-scan",
     "scan_or": "a boolean or-scan",
+    "scan_function": "a scan by a function of the program's",
 }
 """What there is, by name."""
 

@@ -14,6 +14,8 @@ from weft.distributed.geometry import Geometry
 from weft.distributed.operations import own_part
 from weft.distributed.plans import HaloExchange
 from weft.distributed.reducing import combined_partials
+from weft.stencils import Stencil
+from weft.stencils.compiled import Span
 from weft.stencils.update import KEPT_PLANS, REDUCTIONS, Partial, Update
 
 
@@ -41,6 +43,12 @@ class _Source:
         """Completes it."""
         self._exchange.end()
 
+    def span(self) -> Span:
+        """The block's first site, within its ghosts."""
+        whole = Span.of(self.array.local_with_halo)
+        assert whole is not None  # rows of blocks lie together
+        return whole.begin([before for before, _ in self.array.halo])
+
     def sums(self, rows: slice) -> NDArray[Any]:
         """The sums at some rows."""
         return self.local.sums(self.array, rows)
@@ -57,18 +65,28 @@ def updated(update: Update, values: dict[str, Any], mask: Any) -> dict[str, Any]
     fields = {name: values[name] for name in update.fields}
     first = fields[update.fields[0]]
     _check(update, fields, first)
+    if update.is_fusible(first.dtype) and first.geometry.communicator.size == 1:
+        # One rank has all: the compiled loop takes the sums itself.
+        parts = {name: own_part(one, first, name) for name, one in values.items()}
+        return update(**parts, mask=None if mask is None else own_part(mask, first, "the mask"))
     sources = _sources(update, first)
     for name, source in sources.items():
         source.begin(fields[update.sums[name][1]])
     for source in sources.values():
         source.end()
-    partial = Partial(update.reductions)
+    partial: Partial | None = Partial(update.reductions)
     if 0 not in first.local.shape:
         others = {name: own_part(one, first, name) for name, one in values.items() if name not in fields}
         shown = None if mask is None else own_part(mask, first, "the mask")
         blocks = {name: field.local for name, field in fields.items()}
-        sums: dict[str, Callable[[slice], NDArray[Any]]] = {name: one.sums for name, one in sources.items()}
-        partial = update.sweep(blocks, others, sums, first.local.shape, shown)
+        partial = None
+        if update.is_fusible(first.dtype):
+            ghosts = {name: source.span() for name, source in sources.items()}
+            partial = update.surrounded(blocks, others, ghosts, shown)
+        if partial is None:
+            sums: dict[str, Callable[[slice], NDArray[Any]]] = {name: one.sums for name, one in sources.items()}
+            partial = update.sweep(blocks, others, sums, first.local.shape, shown)
+    assert partial is not None
     every = {
         name: combined_partials(first, value, REDUCTIONS[update.reductions[name]])
         for name, value in partial.values.items()
@@ -97,10 +115,22 @@ def _sources(update: Update, first: DistributedArray) -> dict[str, _Source]:
     if key not in kept:
         if len(kept) >= KEPT_PLANS:
             kept.pop(next(iter(kept)))
+        # The compiled loop looks for neighbours in ghosts, also where an axis begins again within the block.
+        every_side = update.is_fusible(first.dtype)
         readers = [field for _, field in update.sums.values()]
         kept[key] = {
-            name: _Source(geometry, Local(geometry, stencil, first.dtype, None, 1), readers.count(field) == 1)
+            name: _Source(
+                geometry,
+                Local(geometry, stencil, first.dtype, _reach(geometry, stencil) if every_side else None, 1),
+                readers.count(field) == 1,
+            )
             for name, (stencil, field) in update.sums.items()
         }
     sources: dict[str, _Source] = kept[key]
     return sources
+
+
+def _reach(geometry: Geometry, stencil: Stencil) -> tuple[tuple[int, int], ...]:
+    """Ghosts on every side that a stencil reaches beyond."""
+    before = geometry.ndim - stencil.rank - stencil.site_rank
+    return (((0, 0),) * before) + stencil.reach + (((0, 0),) * stencil.site_rank)

@@ -22,18 +22,22 @@ names a described machine, its operations are recorded with what their cost depe
 """
 
 from weft.pvar import elementwise
+from weft.pvar.combining import Combiner
 from weft.pvar.elementwise import *  # noqa: F403  (its `__all__` names the functions)
 from weft.pvar.meter import Meter, Record, metered
 from weft.pvar.ordering import rank, sort
 from weft.pvar.primitives import get, scan, send, shift, spread
+from weft.pvar.processor_arrays import ProcessorArrays
 from weft.pvar.randomness import Random
 from weft.pvar.reductions import reduce
 from weft.pvar.variable import ParallelVariable
 from weft.pvar.vpset import VPSet
 
 __all__ = [
+    "Combiner",
     "Meter",
     "ParallelVariable",
+    "ProcessorArrays",
     "Random",
     "Record",
     "VPSet",

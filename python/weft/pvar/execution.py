@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import sys
-from typing import Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    from weft.pvar.combining import Combiner
 
 Array = NDArray[Any]
 
@@ -16,7 +19,7 @@ class Scan(NamedTuple):
     Attributes
     ----------
     operator
-        What combines, or "copy".
+        What combines: an operator's name, a function of the program's, or "copy".
     axis
         Along which axis.
     mask
@@ -31,7 +34,7 @@ class Scan(NamedTuple):
         The word length, where it is not the dtype's.
     """
 
-    operator: str
+    operator: str | Combiner
     axis: int = 0
     mask: Array | None = None
     segments: Array | None = None
@@ -55,7 +58,7 @@ class Send(NamedTuple):
         Whether the target holds nothing yet (zeros), which is then not combined with what arrives.
     """
 
-    operator: str | None = None
+    operator: str | Combiner | None = None
     mask: Array | None = None
     word: int | None = None
     fresh: bool = False
@@ -116,6 +119,14 @@ class Execution(Protocol):
     def reduce(self, data: Array, operator: str, mask: Array | None) -> Any:
         """The selected elements in one, as Python's; None of nothing where the operator has no neutral element."""
 
+    def combine(
+        self, data: Array, combiner: Combiner, axes: list[int], mask: Array | None, word: int | None
+    ) -> tuple[Array, Array]:
+        """What the selected along some axes come to by a function of the program's, in the order of addresses.
+
+        And whether there are any. Both have an extent of 1 along these axes, and are the same on all ranks along them.
+        """
+
     def spread(self, data: Array, axis: int, index: int) -> Array:
         """The elements at one place of an axis at all of its places."""
 
@@ -156,6 +167,8 @@ def choose(shape: tuple[int, ...], order: tuple[str | None, ...], comm: Any, gri
         mpi4py = sys.modules.get("mpi4py.MPI")
         if environment.launcher() is None and (mpi4py is None or mpi4py.COMM_WORLD.Get_size() == 1):
             return None
-    from weft.pvar.over_ranks import OverRanks
+    from weft.pvar.over_ranks import OverRanks, WithoutElements
 
+    if 0 in shape:
+        return WithoutElements(shape, comm)
     return OverRanks(shape, order, comm, grid)

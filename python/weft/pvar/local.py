@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 
 from weft._core import UsageError
-from weft.pvar import words
+from weft.pvar import combining, words
+from weft.pvar.combining import Combiner
 from weft.pvar.execution import Array, Scan, Send
 from weft.pvar.memory import Pool
 from weft.pvar.operators import UFUNCS, neutral
@@ -18,7 +19,7 @@ class Local:
     """See `weft.pvar.execution.Execution`."""
 
     ranks = 1
-    communicator = None
+    communicator: Any = None
 
     def __init__(self, shape: tuple[int, ...]) -> None:
         self.shape = shape
@@ -81,6 +82,12 @@ class Local:
             return None if operator in ("max", "min") else neutral(operator, data.dtype).item()
         return UFUNCS[operator].reduce(chosen, axis=None).item()
 
+    def combine(
+        self, data: Array, combiner: Combiner, axes: list[int], mask: Array | None, word: int | None
+    ) -> tuple[Array, Array]:
+        """See `combining.combined_axes`."""
+        return combining.combined_axes(combiner, data, axes, mask, word)
+
     def spread(self, data: Array, axis: int, index: int) -> Array:
         """Copied."""
         line = data[(slice(None),) * axis + (slice(index, index + 1),)]
@@ -93,6 +100,8 @@ class Local:
         extent = data.shape[axis]
         result = self.empty(data.shape, data.dtype)
         before = (slice(None),) * axis
+        if not data.size:
+            return result
         if boundary is None:
             by = distance % extent
             result[(*before, slice(0, extent - by))] = data[(*before, slice(by, extent))]
@@ -173,6 +182,8 @@ def outside(addresses: Array, size: int, what: str) -> str | None:
     if not addresses.size or (addresses.min() >= 0 and addresses.max() < size):
         return None
     wrong = addresses[(addresses < 0) | (addresses >= size)].flat[0]
+    if not size:
+        return f"{what}: there is no processor {wrong}: the VP set has none"
     return f"{what}: there is no processor {wrong}: addresses are 0 to {size - 1}"
 
 
@@ -196,7 +207,9 @@ def refusal(most: int, processor: int) -> str:
 def deliver(to: Array, values: Array, into: Array, how: Send) -> None:
     """Puts values to places, combined in order with what is there, unless that is fresh."""
     flat = into.reshape(-1)
-    if how.operator is None or how.operator == "overwrite":
+    if isinstance(how.operator, Combiner):
+        combining.delivered(how.operator, to, values, into, how.fresh, how.word)
+    elif how.operator is None or how.operator == "overwrite":
         flat[to] = values
     else:
         if how.fresh:
@@ -220,7 +233,9 @@ def scanned(data: Array, how: Scan) -> Array:
         before = (slice(None),) * axis
         starts[(*before, slice(0, -1))] = segments[(*before, slice(1, None))]
     x, chosen, begins = (turned(one, axis, down) for one in (data, mask, starts))
-    if operator == "copy":
+    if isinstance(operator, Combiner):
+        result = combining.scanned(operator, x, how._replace(mask=chosen), begins)
+    elif operator == "copy":
         result, _ = copied(x, chosen, begins)
     else:
         nothing = neutral(operator, data.dtype, word)

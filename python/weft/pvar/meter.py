@@ -98,8 +98,8 @@ class Record:
 
     @property
     def density(self) -> float:
-        """Share of the processors that were selected."""
-        return self.selected / self.size
+        """Share of the processors that were selected; 0 where there are none."""
+        return self.selected / self.size if self.size else 0.0
 
     def operation(self, processors: int) -> Operation:
         """The operation on a machine with so many processors, as cost models price it."""
@@ -269,7 +269,7 @@ class Meter:
         """A NEWS shift."""
         extent = vp.shape[axis]
         hops = min(abs(distance), extent)
-        if circular:
+        if circular and extent:
             hops = min(distance % extent, -distance % extent)
         selected = vp.size if vp.mask is None else vp.execution.count(vp.mask)
         kind = f"news_{form}_single" if selected == 1 else f"news_{form}"
@@ -286,8 +286,12 @@ class Meter:
         mode: str,
         within: bool,
         dtype: str = "",
+        by_function: bool = False,
     ) -> None:
-        """A get or a send: of what, by which addresses, to what; within this VP set, or from or to another."""
+        """A get or a send: of what, by which addresses, to what; within this VP set, or from or to another.
+
+        `by_function`: combined by a function of the program's, which no router knows.
+        """
         run, addresses = vp.execution, moved[1]
         converted = addresses.dtype != np.int64
         routing = facts.of(
@@ -304,6 +308,8 @@ class Meter:
             self.record(vp, name, kind, bits, arrays=moved, mode=mode, facts=routing, converted=converted)
         else:
             kind = "store_single" if routing.messages == 1 else "multiple_reduction" if many else "store"
+            if by_function:
+                kind = "send_function"
             self.record(vp, name, kind, bits, arrays=moved, facts=routing, dtype=dtype, converted=converted)
 
 

@@ -9,10 +9,11 @@ import numpy as np
 from weft import _core
 from weft._core import UsageError
 from weft.pvar import local, memory, words
+from weft.pvar.combining import Combiner
 from weft.pvar.execution import Array, Scan, Send
 from weft.pvar.local import Local
 from weft.pvar.memory import LARGE
-from weft.pvar.operators import BY_NUMPY, beyond_kernels, neutral
+from weft.pvar.operators import beyond_kernels, is_by_numpy, neutral
 
 _COMPARISONS = ("equal", "not_equal", "less", "less_equal", "greater", "greater_equal")
 _ARITHMETIC = ("add", "subtract", "multiply", "maximum", "minimum", "negative", "abs", "square")
@@ -119,7 +120,7 @@ class Native(Local):
 
     def reduce(self, data: Array, operator: str, mask: Array | None) -> Any:
         """By the kernel."""
-        if beyond_kernels(data.dtype) or operator in BY_NUMPY:
+        if is_by_numpy(operator, data.dtype):
             return super().reduce(data, operator, mask)
         return _core.array_reduce(data, operator, mask)
 
@@ -147,7 +148,11 @@ class Native(Local):
     def scan(self, data: Array, how: Scan) -> Array:
         """By the kernel."""
         operator, axis, mask, segments, exclusive, down, word = how
-        if beyond_kernels(data.dtype) or operator in BY_NUMPY or (word is not None and operator in ("max", "min")):
+        if (
+            isinstance(operator, Combiner)
+            or is_by_numpy(operator, data.dtype)
+            or (word is not None and operator in ("max", "min"))
+        ):
             return super().scan(data, how)
         result = self.empty(data.shape, data.dtype) if mask is None else np.zeros(data.shape, data.dtype)
         _core.array_scan(data, result, operator, axis, segments, mask, exclusive, down)
@@ -173,10 +178,10 @@ class Native(Local):
 
     def send(self, data: Array, addresses: Array, into: Array, how: Send, target: Any = None) -> None:
         """By the kernel; a target that is fresh begins with what changes nothing, and is zero where nothing arrives."""
-        if beyond_kernels(data.dtype) or how.operator in BY_NUMPY:
+        operator, mask, word, fresh = how
+        if isinstance(operator, Combiner) or is_by_numpy(operator, data.dtype):
             super().send(data, addresses, into, how, target)
             return
-        operator, mask, word, fresh = how
         index = indices(addresses)
         nothing = neutral(operator, data.dtype, word) if fresh and operator not in (None, "overwrite") else None
         if nothing is not None and nothing != 0:

@@ -7,6 +7,10 @@ from typing import Any
 import numpy as np
 
 from weft._core import UsageError
+from weft.pvar.combining import Combiner
+
+Operator = str | Combiner
+"""An operator's own name, or a function of the program's."""
 
 UFUNCS: dict[str, np.ufunc] = {
     "add": np.add,
@@ -36,20 +40,31 @@ def beyond_kernels(dtype: np.dtype[Any]) -> bool:
     return dtype.kind == "c" or dtype.char == "e"
 
 
-def check(name: Any, dtype: np.dtype[Any], what: str, more: tuple[str, ...] = (), listed: tuple[str, ...] = ()) -> str:
-    """An operator's own name.
+def is_by_numpy(operator: str | None, dtype: np.dtype[Any]) -> bool:
+    """Whether the kernels do not combine such elements so."""
+    return operator in BY_NUMPY or beyond_kernels(dtype)
+
+
+def check(
+    name: Any, dtype: np.dtype[Any], what: str, more: tuple[str, ...] = (), listed: tuple[str, ...] = ()
+) -> Operator:
+    """An operator's own name; of a function that is no operator's, a combiner.
 
     Raises
     ------
     UsageError
         If there is none, or not for elements of this dtype.
     """
+    if isinstance(name, Combiner):
+        return name
     operator = ALIASES.get(name, name) if isinstance(name, str) else _named(name)
+    if callable(operator):
+        return Combiner(operator)
     if operator in more:
         return str(operator)
     if operator not in UFUNCS:
         names = ", ".join(("sum" if what == "reduce" else "add", *list(UFUNCS)[1:], *more, *listed))
-        raise UsageError(f"{what}: there is no operator {name!r}; there are {names}")
+        raise UsageError(f"{what}: there is no operator {name!r}; there are {names}, and functions of two arrays")
     if operator in ("max", "min") and dtype.kind == "c":
         raise UsageError(f"{what}: complex numbers have no {operator}, because they have no order; take abs(x)")
     if operator in ("logand", "logior", "logxor") and dtype.kind in "fc":
@@ -67,11 +82,16 @@ def check(name: Any, dtype: np.dtype[Any], what: str, more: tuple[str, ...] = ()
     return str(operator)
 
 
+def name_of(operator: Operator) -> str:
+    """How meters and ranks call it."""
+    return operator.name if isinstance(operator, Combiner) else operator
+
+
 def _named(name: Any) -> Any:
     return BY_UFUNC.get(name, name) if isinstance(name, np.ufunc) else name
 
 
-def neutral(operator: str, dtype: np.dtype[Any], word: int | None = None) -> Any:
+def neutral(operator: Any, dtype: np.dtype[Any], word: int | None = None) -> Any:
     """What changes nothing when combined: a scalar of the dtype; of max and min the least and largest number."""
     if operator in ("max", "min"):
         sign = -1 if operator == "max" else 1

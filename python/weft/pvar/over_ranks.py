@@ -7,18 +7,24 @@ Messages of sends are combined in the order of their senders' addresses, as on o
 
 from __future__ import annotations
 
+import contextlib
 import math
-from typing import Any, NamedTuple
+from collections.abc import Callable
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
 from weft import _core
+from weft._core import UsageError
 from weft.distributed import DistributedArray, Geometry, Polyshift
 from weft.distributed.calls import digest
-from weft.pvar import local, sample_sort, words
+from weft.pvar import combining, local, sample_sort, words
+from weft.pvar.combining import Combiner
 from weft.pvar.execution import Array, Scan, Send
 from weft.pvar.native import Native, indices
-from weft.pvar.operators import BY_NUMPY, UFUNCS, beyond_kernels, neutral
+from weft.pvar.operators import UFUNCS, beyond_kernels, is_by_numpy, name_of, neutral
+
+_Result = TypeVar("_Result")
 
 _PLANS = 64
 """Plans of shifts that are kept; the oldest is released for another."""
@@ -113,6 +119,39 @@ class OverRanks:
         parts = np.concatenate(self._from_all(np.array([] if part is None else [part], dtype=dtype), call))
         return UFUNCS[operator].reduce(parts).item() if parts.size else None
 
+    def combine(
+        self, data: Array, combiner: Combiner, axes: list[int], mask: Array | None, word: int | None
+    ) -> tuple[Array, Array]:
+        """Axis by axis, the last first: each block's lines, then what the blocks of a line come to. Collective."""
+        what = f"reduce by {combiner.name} of {data.dtype}, {_who(mask)}"
+        value, has = data, mask
+        for axis in sorted(axes, reverse=True):
+
+            def along(x: Array, chosen: Array | None, axis: int = axis) -> tuple[Array, Array]:
+                return self._agreed(lambda: combining.combined_axes(combiner, x, [axis], chosen, word), what)
+
+            value, has = along(value, has)
+            parts = [b""] * self.ranks
+            for rank in self._beside(axis):
+                parts[rank] = value.tobytes() + has.tobytes()
+            came = self._run.native.exchange(parts, digest("{} on {}", what, self._whole))
+            blocks = [_value_and_flags(came[rank], value.dtype, value.shape, 1) for rank in self._beside(axis)]
+            value = np.concatenate([one for one, _ in blocks], axis)
+            value, has = along(value, np.concatenate([flags[0] for _, flags in blocks], axis))
+        assert has is not None  # there is an axis
+        return value, has
+
+    def _agreed(self, compute: Callable[[], _Result], what: str) -> _Result:
+        """What calls of the program's function give; an exception on one rank ends the operation on all. Collective."""
+        try:
+            result = compute()
+        except Exception as error:
+            with contextlib.suppress(UsageError):
+                self.agree(f"{what}: {type(error).__name__}: {error}", what)
+            raise
+        self.agree(None, what)
+        return result
+
     def spread(self, data: Array, axis: int, index: int) -> Array:
         """From the ranks that have the place to those beside them along the axis. Collective."""
         block = self.geometry.block[axis]
@@ -152,20 +191,20 @@ class OverRanks:
         if segments is not None and down:
             # From above, a segment begins where the one after it did.
             starts = self.shift(segments, 1, axis, True)
+        form = "down" * down + " exclusive" * exclusive + " segmented" * (segments is not None)
+        what = "scan {} along axis {}{} of {}{}, {}".format(
+            *(name_of(operator), axis, form, data.dtype, "" if word is None else f" of {word} bits", _who(mask))
+        )
+        if isinstance(operator, Combiner):
+            return self._scanned(operator, data, how, starts, what)
         nothing = data.dtype.type(0) if operator == "copy" else neutral(operator, data.dtype, word)
         # Where the least number is a word's own, or the dtype is not the kernels', numpy does it.
-        by_kernel = not beyond_kernels(data.dtype) and operator not in BY_NUMPY
-        by_kernel = by_kernel and (word is None or operator not in ("max", "min"))
+        by_kernel = not is_by_numpy(operator, data.dtype) and (word is None or operator not in ("max", "min"))
         block = _by_kernel(data, how, nothing) if by_kernel else _by_numpy(data, how, starts, nothing)
         result, chosen, begins = block.result, *(local.turned(one, axis, down) for one in (mask, starts))
         begun = None if starts is None else local.turned(_any_so_far(starts, axis, down), axis, down)
         ended = np.zeros(result.shape[:-1], bool) if begun is None or not result.size else begun[..., -1]
-        form = "down" * down + " exclusive" * exclusive + " segmented" * (segments is not None)
-        call = digest(
-            "scan {} along axis {}{} of {}{}, {}, on {}",
-            *(operator, axis, form, data.dtype, "" if word is None else f" of {word} bits", _who(mask), self._whole),
-        )
-        carried, carrying = self._carried(operator, axis, down, block, ended, nothing, call)
+        carried, carrying = self._carried(operator, axis, down, block, ended, nothing, what)
         if operator == "copy":
             continues = carrying[..., None] if begun is None else ~begun & carrying[..., None]
             result = np.where(continues, carried[..., None], result)
@@ -178,24 +217,13 @@ class OverRanks:
         return result if word is None else words.wrap(result, word)
 
     def _carried(
-        self, operator: str, axis: int, down: bool, block: _Block, ended: Array, nothing: Any, call: int
+        self, operator: str, axis: int, down: bool, block: _Block, ended: Array, nothing: Any, what: str
     ) -> tuple[Array, Array]:
         """What comes in from the blocks before, for each line along the axis, and whether there is anything."""
         result, value, has = block
         lines = result.shape[:-1]
-        beside = self._beside(axis)
-        if down:
-            beside.reverse()
-        position = beside.index(self._run.rank)
-        parts = [b""] * self.ranks
-        for rank in beside[position + 1 :]:
-            parts[rank] = value.tobytes() + has.tobytes() + ended.tobytes()
-        came = self._run.native.exchange(parts, call)
         carried, carrying = np.full(lines, nothing, result.dtype), np.zeros(lines, dtype=bool)
-        count = math.prod(lines)
-        for rank in beside[:position]:
-            values = np.frombuffer(came[rank], result.dtype, count).reshape(lines)
-            flags = np.frombuffer(came[rank], bool, 2 * count, count * result.dtype.itemsize).reshape(2, *lines)
+        for values, flags in self._before(axis, down, value, has, ended, what):
             if operator == "copy":
                 # The first of the segment stays the first, unless the segment began anew in that block.
                 new = flags[1] | ~carrying
@@ -203,6 +231,38 @@ class OverRanks:
             else:
                 carried = np.where(flags[1], values, UFUNCS[operator](carried, values))
         return carried.astype(result.dtype, copy=False), carrying
+
+    def _scanned(self, combiner: Combiner, data: Array, how: Scan, starts: Array | None, what: str) -> Array:
+        """A scan by a function of the program's: what the blocks before come to is as an element before the first."""
+        axis, down, word = how.axis, how.down, how.word
+        x, chosen, begins = (local.turned(one, axis, down) for one in (data, how.mask, starts))
+        value, has = self._agreed(lambda: combining.last_segments(combiner, x, chosen, begins, word), what)
+        ended = np.zeros(has.shape, bool) if begins is None else begins.any(axis=-1)
+        before = self._before(axis, down, value, has, ended, what)
+
+        def finish() -> Array:
+            carried = np.zeros(value.shape, value.dtype), np.zeros(has.shape, bool)
+            for values, flags in before:
+                kept = carried[0], carried[1] & ~flags[1]
+                carried = combining.joined(combiner, kept, (values, flags[0]), word)
+            return combining.scanned(combiner, x, how._replace(mask=chosen), begins, carried)
+
+        return local.settled(self._agreed(finish, what), chosen, axis, down)
+
+    def _before(
+        self, axis: int, down: bool, value: Array, has: Array, ended: Array, what: str
+    ) -> list[tuple[Array, Array]]:
+        """Of each block before this one what its lines come to, whether that is anything, and whether a segment began
+        there. Collective."""
+        beside = self._beside(axis)
+        if down:
+            beside.reverse()
+        position = beside.index(self._run.rank)
+        parts = [b""] * self.ranks
+        for rank in beside[position + 1 :]:
+            parts[rank] = value.tobytes() + has.tobytes() + ended.tobytes()
+        came = self._run.native.exchange(parts, digest("{} on {}", what, self._whole))
+        return [_value_and_flags(came[rank], value.dtype, value.shape, 2) for rank in beside[:position]]
 
     def rank(self, keys: Array, mask: Array | None) -> Array:
         """By a sample sort. Collective."""
@@ -221,18 +281,22 @@ class OverRanks:
 
     def is_with(self, other: Any) -> bool:
         """Those of the same communicator."""
-        return isinstance(other, OverRanks) and other._run is self._run
+        return isinstance(other, OverRanks | WithoutElements) and other._run is self._run
 
     def is_alike(self, other: Any) -> bool:
         """Those of the same blocks, too."""
-        return self.is_with(other) and bool(other.geometry == self.geometry)
+        return isinstance(other, OverRanks) and self.is_with(other) and bool(other.geometry == self.geometry)
 
-    def get(self, data: Array, addresses: Array, mask: Array | None, source: OverRanks | None = None) -> Array:
+    def get(
+        self, data: Array, addresses: Array, mask: Array | None, source: OverRanks | WithoutElements | None = None
+    ) -> Array:
         """Offsets to the ranks that have them, elements back. Collective."""
         source = source or self
         wanted = addresses.reshape(-1) if mask is None else addresses[mask]
         what = f"get of {data.dtype} from {source._whole}, {_who(mask)}"
         self.agree(local.outside(wanted, source._size, "get"), what)
+        if isinstance(source, WithoutElements):
+            return np.zeros(addresses.shape, data.dtype)
         call = digest("{} on {}", what, self._whole)
         asking = source._sorted(wanted)
         asked, lengths = self._exchanged(asking.offsets, asking.counts, call)
@@ -243,13 +307,18 @@ class OverRanks:
         result[mask] = _put(came, asking.elements, np.empty(wanted.shape, data.dtype))
         return result
 
-    def send(self, data: Array, addresses: Array, into: Array, how: Send, target: OverRanks | None = None) -> None:
+    def send(
+        self, data: Array, addresses: Array, into: Array, how: Send, target: OverRanks | WithoutElements | None = None
+    ) -> None:
         """Elements with offset and sender to the ranks that have the offsets. Collective."""
         target = target or self
         to, values = how.messages(data, addresses)
         word = "" if how.word is None else f" of {how.word} bits"
-        what = f"send {how.operator or 'without combining'} of {data.dtype}{word} to {target._whole}, {_who(how.mask)}"
+        combined = "without combining" if how.operator is None else name_of(how.operator)
+        what = f"send {combined} of {data.dtype}{word} to {target._whole}, {_who(how.mask)}"
         self.agree(local.outside(to, target._size, "send"), what)
+        if isinstance(target, WithoutElements):
+            return
         call = digest("{} on {}", what, self._whole)
         sending = target._sorted(to)
         offsets, _ = self._exchanged(sending.offsets, sending.counts, call)
@@ -266,7 +335,11 @@ class OverRanks:
                 what,
             )
             how = how._replace(operator="overwrite")
-        target._local.send(came, offsets, into, how._replace(mask=None))
+        how = how._replace(mask=None)
+        if isinstance(how.operator, Combiner):
+            self._agreed(lambda: target._local.send(came, offsets, into, how), what)
+        else:
+            target._local.send(came, offsets, into, how)
 
     def _sorted(self, addresses: Array) -> _Sorted:
         """Addresses of these processors, by the ranks that have them."""
@@ -305,6 +378,31 @@ class OverRanks:
         return np.broadcast_to(total, self.shape).reshape(-1)
 
 
+class WithoutElements(Native):
+    """Variables without elements, of which every rank has all; geometries have at least one element."""
+
+    def __init__(self, shape: tuple[int, ...], comm: Any) -> None:
+        super().__init__(shape)
+        self.communicator = self._run = Geometry((1,), comm=comm).communicator
+        self.ranks = self._run.size
+        self._whole, self._size = shape, 0
+
+    def is_with(self, other: Any) -> bool:
+        """Those of the same communicator."""
+        return isinstance(other, OverRanks | WithoutElements) and other._run is self._run
+
+    def is_alike(self, other: Any) -> bool:
+        """Those of the same shape, too."""
+        return isinstance(other, WithoutElements) and self.is_with(other) and other.shape == self.shape
+
+    def get(self, data: Array, addresses: Array, mask: Array | None, source: Any = None) -> Array:
+        """Nobody asks."""
+        return np.zeros(addresses.shape, data.dtype)
+
+    def send(self, data: Array, addresses: Array, into: Array, how: Send, target: Any = None) -> None:
+        """Nobody sends."""
+
+
 class _Sorted(NamedTuple):
     """Addresses by the ranks that have them, those of a rank in order."""
 
@@ -326,13 +424,21 @@ class _Block(NamedTuple):
     """Whether that has an element."""
 
 
+def _value_and_flags(came: bytes, dtype: np.dtype[Any], shape: tuple[int, ...], flags: int) -> tuple[Array, Array]:
+    """An array, and some of booleans of its shape after it."""
+    count = math.prod(shape)
+    values = np.frombuffer(came, dtype, count).reshape(shape)
+    return values, np.frombuffer(came, bool, flags * count, count * dtype.itemsize).reshape(flags, *shape)
+
+
 def _who(mask: Array | None) -> str:
     return "all" if mask is None else "the selected"
 
 
 def _by_kernel(data: Array, how: Scan, nothing: Any) -> _Block:
     """Exclusive scans are exclusive already."""
-    operator, axis, mask, segments, exclusive, down, _ = how
+    _, axis, mask, segments, exclusive, down, _ = how
+    operator = name_of(how.operator)
     if operator == "copy":
         return _copied(data, how)
     masked = data if mask is None else np.where(mask, data, nothing)
@@ -371,7 +477,9 @@ def _by_numpy(data: Array, how: Scan, starts: Array | None, nothing: Any) -> _Bl
     if how.operator == "copy":
         result, there = local.copied(x, chosen, begins)
     else:
-        result = local.running(UFUNCS[how.operator], x if chosen is None else np.where(chosen, x, nothing), begins)
+        result = local.running(
+            UFUNCS[name_of(how.operator)], x if chosen is None else np.where(chosen, x, nothing), begins
+        )
         there = np.ones(result.shape, dtype=bool)
     lines = result.shape[:-1]
     if not result.shape[-1]:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
 from weft._core import UsageError
 from weft.pvar import operators, words
+from weft.pvar.combining import Combiner
 from weft.pvar.execution import Scan, Send
 from weft.pvar.variable import ParallelVariable
 
@@ -16,6 +17,9 @@ if TYPE_CHECKING:
     from weft.pvar.vpset import VPSet
 
 Collisions = Literal["allowed", "many", "backward"]
+
+Function = np.ufunc | Combiner | Callable[[Any, Any], Any]
+"""Functions that combine elements."""
 
 
 def spread(x: ParallelVariable, axis: int, index: int) -> ParallelVariable:
@@ -146,7 +150,7 @@ def _stored(
 
 def scan(
     x: ParallelVariable,
-    operator: str,
+    operator: str | Function,
     axis: int = 0,
     *,
     segments: ParallelVariable | None = None,
@@ -160,14 +164,16 @@ def scan(
     x
         A parallel variable.
     operator
-        "add", "max", "min", "logand", "logior", "and", "or", or "copy" (the first selected element of the segment).
+        "add", "multiply", "max", "min", "logand", "logior", "logxor", "and", "or", "xor", or "copy" (the first selected
+        element of the segment). Or a function of two arrays, Python's or compiled, or a `weft.pvar.Combiner` of one:
+        called with elements that the scan has met before and elements that it meets after them; associative.
     axis
         Along which axis.
     segments
         A boolean variable, true where a new segment begins, whoever is selected: each is scanned by itself.
     exclusive
         Without the element itself: the neutral element at the beginning of a segment (0; the least or largest number of
-        the word for max and min; -1 for logand).
+        the word for max and min; -1 for logand; a combiner's identity).
     direction
         "up" from the first element; "down" from the last of the same segments.
 
@@ -196,6 +202,8 @@ def scan(
         raise UsageError(f"scan: there is no direction {direction!r}; there are 'up' and 'down'")
     if operator == "copy" and exclusive:
         raise UsageError("scan: copy has no exclusive form, because nothing is before the first element")
+    if exclusive and isinstance(operator, Combiner):
+        operator.neutral(x.data.dtype, x.word, "scan")
     flags = None
     if segments is not None:
         check_same(vp, segments, "scan: segments")
@@ -206,14 +214,17 @@ def scan(
     data = vp.execution.scan(x.data, how)
     scanned = ParallelVariable(vp, data, x.word)
     if vp.meter is not None:
-        kind = {"add": "scan_sum", "max": "scan_max", "min": "scan_max"}.get(operator, f"scan_{operator}")
+        name = operators.name_of(operator)
+        kind = {"add": "scan_sum", "max": "scan_max", "min": "scan_max"}.get(name, f"scan_{name}")
+        if isinstance(operator, Combiner):
+            kind = "scan_function"
         form = "".join(
             [" segmented" * (flags is not None), " exclusive" * bool(exclusive), " down" * (direction == "down")]
         )
         arrays = (x.data, data) if flags is None else (x.data, flags, data)
         vp.meter.record(
             vp,
-            f"scan {operator}{form}",
+            f"scan {name}{form}",
             kind,
             x.bits,
             arrays=arrays,
@@ -283,7 +294,7 @@ def send(
     x: ParallelVariable,
     address: Any,
     *,
-    combine: str | None = None,
+    combine: str | Function | None = None,
     into: ParallelVariable | None = None,
     vp: VPSet | None = None,
 ) -> ParallelVariable:
@@ -297,8 +308,10 @@ def send(
         A variable of integers of the VP set of `x`: numbers of processors (as `VPSet.address`), or a tuple with a
         variable or a number for each coordinate. Who gets something need not be selected.
     combine
-        What several elements that arrive at one processor come to: "add", "max", "min", "logand", "logior", "and",
-        "or", "overwrite" (that of the sender with the highest address). Without it several are an error.
+        What several elements that arrive at one processor come to: "add", "multiply", "max", "min", "logand", "logior",
+        "logxor", "and", "or", "xor", "overwrite" (that of the sender with the highest address). Or a function of two
+        arrays, Python's or compiled, or a `weft.pvar.Combiner` of one: elements arrive in the order of their senders'
+        addresses, after what `into` holds; associative. Without it several are an error.
     into
         A variable that takes what arrives, combined with what it holds (`combine`) or in place of it, and is returned.
         Without it there are zeros where nothing arrives. Where Ctrl-C ends a long send it holds anything. Addresses are
@@ -333,8 +346,9 @@ def send(
     how = Send(operator, own.mask, x.word, into is None)
     own.execution.send(values, to, target.data, how, None if whose is own else whose.execution)
     if own.meter is not None:
-        name, moved = f"send {operator or 'plain'}", (values, to, target.data)
-        own.meter.routed(own, name, x.bits, moved, "many", whose is own, x.data.dtype.name)
+        by_function, moved = isinstance(operator, Combiner), (values, to, target.data)
+        name = f"send {'plain' if operator is None else operators.name_of(operator)}"
+        own.meter.routed(own, name, x.bits, moved, "many", whose is own, x.data.dtype.name, by_function)
     return target
 
 

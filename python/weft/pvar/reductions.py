@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 
 from weft._core import UsageError
 from weft.pvar import operators
+from weft.pvar.combining import Combiner
 from weft.pvar.execution import Scan
 from weft.pvar.primitives import variable_set
 from weft.pvar.variable import ParallelVariable
@@ -19,19 +20,22 @@ if TYPE_CHECKING:
 
 Axis = int | Sequence[int]
 
+Combining = str | np.ufunc | Combiner | Callable[[Any, Any], Any]
+"""What combines elements, as it is given: by name, or by a function."""
+
 STATISTICS = ("count", "mean", "var", "std", "argmax", "argmin")
 """What `reduce` knows beside operators."""
 
 
 @overload
-def reduce(x: ParallelVariable, operator: str | np.ufunc, *, axis: None = None, initial: Any = None) -> Any: ...
+def reduce(x: ParallelVariable, operator: Combining, *, axis: None = None, initial: Any = None) -> Any: ...
 
 
 @overload
-def reduce(x: ParallelVariable, operator: str | np.ufunc, *, axis: Axis, initial: Any = None) -> ParallelVariable: ...
+def reduce(x: ParallelVariable, operator: Combining, *, axis: Axis, initial: Any = None) -> ParallelVariable: ...
 
 
-def reduce(x: ParallelVariable, operator: str | np.ufunc, *, axis: Axis | None = None, initial: Any = None) -> Any:
+def reduce(x: ParallelVariable, operator: Combining, *, axis: Axis | None = None, initial: Any = None) -> Any:
     """The elements of all selected processors in one, on the front end, or those along an axis in one for each line.
 
     Parameters
@@ -41,13 +45,15 @@ def reduce(x: ParallelVariable, operator: str | np.ufunc, *, axis: Axis | None =
     operator
         "sum" (of integers in 64 bits, as numpy's), "multiply" or "product" (likewise), "max", "min", "logand", "logior"
         and "logxor" (bit by bit, of integers and booleans), "and", "or" and "xor" (of booleans), or numpy's function
-        (`np.add`). Further "count" (of those that are not zero), "mean", "var", "std", and "argmax" and "argmin": the
-        coordinates of the first such element, or its index along the axis.
+        (`np.add`). A function of two arrays, Python's or compiled, or a `weft.pvar.Combiner` of one, which combines
+        elements in the order of addresses and has to be associative. Further "count" (of those that are not zero),
+        "mean", "var", "std", and "argmax" and "argmin": the coordinates of the first such element, or its index along
+        the axis.
     axis
         The axis, or several, whose elements are combined, line by line. Default: all elements.
     initial
-        The maximum or minimum of nobody; else that is an error. Others have a neutral element: 0, 1 (multiply), -1
-        (logand), False, True.
+        The maximum or minimum of nobody, or what nobody comes to by a function without identity; else that is an error.
+        Others have a neutral element: 0, 1 (multiply), -1 (logand), False, True.
 
     Returns
     -------
@@ -77,6 +83,8 @@ def reduce(x: ParallelVariable, operator: str | np.ufunc, *, axis: Axis | None =
     if operator in STATISTICS:
         return _statistic(x, str(operator), axis)
     operator = operators.check(operator, x.data.dtype, "reduce", listed=STATISTICS)
+    if isinstance(operator, Combiner):
+        return _by_function(vp, x, operator, axis, initial)
     if isinstance(axis, tuple | list):
         return _along_several(vp, x, operator, axis, initial)
     if axis is not None:
@@ -95,6 +103,33 @@ def reduce(x: ParallelVariable, operator: str | np.ufunc, *, axis: Axis | None =
     return value
 
 
+def _by_function(vp: VPSet, x: ParallelVariable, combiner: Combiner, axis: Any, initial: Any) -> Any:
+    """In the order of addresses, of all or of those along axes."""
+    axes = list(range(vp.ndim)) if axis is None else _axes(vp, axis, "reduce")
+    if axis is not None and not vp.size:
+        return x.copy()
+    value, has = vp.execution.combine(x.data, combiner, axes, vp.mask, x.word)
+    if vp.meter is not None:
+        name, dtype = f"reduce {combiner.name}", x.data.dtype.name
+        vp.meter.record(vp, name, "reduce_function", x.bits, arrays=(x.data,), dtype=dtype)
+    if not vp.execution.reduce(has, "and", None):
+        value = np.where(has, value, _of_none(combiner, x, initial))
+    if axis is None:
+        return value.item()
+    return ParallelVariable(vp, np.broadcast_to(value, vp.execution.shape).copy(), x.word)
+
+
+def _of_none(combiner: Combiner, x: ParallelVariable, initial: Any) -> Any:
+    """What nobody comes to."""
+    if initial is not None:
+        return Combiner(combiner.function, identity=initial, name=combiner.name).neutral(x.dtype, x.word, "reduce")
+    if combiner.identity is None:
+        raise UsageError(
+            f"reduce: no processor is selected, so there is no {combiner.name}; initial=… says what it shall be"
+        )
+    return combiner.neutral(x.dtype, x.word, "reduce")
+
+
 def _kind(vp: VPSet, operator: str) -> str:
     """The operation as cost models name it."""
     if operator in ("max", "min"):
@@ -109,6 +144,8 @@ def _along(vp: VPSet, x: ParallelVariable, operator: str, axis: int, initial: An
         single = _along(vp, x.astype(np.float32), operator, axis, initial)
         return ParallelVariable(vp, single.data.astype(np.float16))
     data, mask = _widened(x.data, operator), vp.mask
+    if not vp.size:
+        return ParallelVariable(vp, data.copy(), x.word if data.dtype == x.data.dtype else None)
     nothing = operators.neutral(operator, data.dtype, x.word)
     if mask is not None:
         if operator in ("max", "min"):

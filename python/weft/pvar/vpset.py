@@ -21,6 +21,7 @@ from weft.pvar.variable import ParallelVariable
 if TYPE_CHECKING:
     from weft.data_parallel import Time
     from weft.pvar.execution import Execution
+    from weft.pvar.processor_arrays import ProcessorArrays
     from weft.pvar.randomness import Random
 
 _latest, _enter, _frame = selections.LATEST.get, selections.LATEST.set, sys._getframe
@@ -37,7 +38,8 @@ class VPSet:
     Parameters
     ----------
     shape
-        Virtual processors along each of 1 to 31 axes.
+        Virtual processors along each of 1 to 31 axes. Where an extent is 0, variables have no elements: operations
+        give variables without elements, sums are 0, and extremes and means are errors, as those of nobody are.
     machine
         The machine that the program is meant for. "here", or one of the catalogue, or a path of a machine file, with
         costs of data-parallel operations: operations still run here, but are recorded, and `time` is what that machine
@@ -244,6 +246,27 @@ class VPSet:
             self._meter.record(self, "broadcast", "broadcast", variable.bits, arrays=(variable.data,))
         return variable
 
+    def arrays(
+        self, extents: int | Sequence[int], dtype: DTypeLike = np.float64, *, bits: int | None = None
+    ) -> ProcessorArrays:
+        """An array of zeros on each processor, of one extent or several; see `weft.pvar.ProcessorArrays`.
+
+        Raises
+        ------
+        UsageError
+            For extents below 1, and a dtype or word length that variables do not have.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> stack = VPSet(3).arrays(10, np.int32)
+        >>> stack[9].numpy().tolist()
+        [0, 0, 0]
+        """
+        from weft.pvar.processor_arrays import ProcessorArrays
+
+        return ProcessorArrays(self, extents, dtype, bits=bits)
+
     def coordinate(self, axis: int, dtype: DTypeLike | None = None) -> ParallelVariable:
         """Each processor's place along an axis, from 0. Default dtype: int32, int64 for grids of 2**31 or more."""
         axis = self.axis(axis, "coordinate")
@@ -278,7 +301,7 @@ class VPSet:
         counted = selected.astype(self.address_dtype)
         number = self.zeros(self.address_dtype)
         with self.everywhere():
-            for axis in range(self.ndim - 1, -1, -1):
+            for axis in range(self.ndim - 1, -1, -1) if self.size else ():
                 before = primitives.scan(counted, "add", axis, exclusive=True)
                 number += before
                 if axis:
@@ -511,8 +534,8 @@ def _extents(shape: Any) -> tuple[int, ...]:
     if not 1 <= len(extents) <= MAX_AXES:
         raise UsageError(f"a VP set has 1 to {MAX_AXES} axes, not {len(extents)}")
     for extent in extents:
-        if isinstance(extent, bool) or not isinstance(extent, int | np.integer) or extent < 1:
-            raise UsageError(f"the shape has {extent!r}; expected whole numbers of 1 or more")
+        if isinstance(extent, bool) or not isinstance(extent, int | np.integer) or extent < 0:
+            raise UsageError(f"the shape has {extent!r}; expected whole numbers of 0 or more")
     return tuple(int(extent) for extent in extents)
 
 

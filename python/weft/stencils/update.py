@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import inspect
 import math
+import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -23,9 +24,12 @@ import numpy as np
 
 from weft._core import UsageError
 from weft.array_input import own_array
-from weft.stencils import boundaries
+from weft.stencils import boundaries, symbolic
+from weft.stencils.compiled import NO_SHIFTS, CompiledFunction, Kernel, Shifts, Span, dense
 from weft.stencils.description import Stencil
 from weft.stencils.plan import StencilPlan, empty
+from weft.stencils.sweeping import Layout, Operands, fused, is_fusible, shifts_of, surrounded
+from weft.stencils.tracing import WEAK
 
 Array = np.ndarray[Any, Any]
 
@@ -45,13 +49,15 @@ class Update:
     The array is gone through in tiles of rows that stay in the cache: the sums of a tile are computed by the kernels of
     `weft.arrays.stencil`, the function is called with the tile of every array, and its results are written. The
     function is thus any function of numpy's arrays that works element by element, nonlinear or with `numpy.where`; it
-    is called once for each tile.
+    is called once for each tile. Compiled, it is called once with symbols, and what it does with them becomes one loop
+    over the sites of a tile.
 
     Parameters
     ----------
     function
         Its parameters are names of fields and sums, and of values that a call gives. It returns an array for each
-        result and, after them, one for each reduction: one array, or a tuple.
+        result and, after them, one for each reduction: one array, or a tuple. Or an expression of sympy's, or a tuple
+        of them, whose free symbols are these names.
     sums
         By name a stencil and the field that it is applied to. Boundaries are the stencil's, but not "none".
     results
@@ -60,6 +66,13 @@ class Update:
     reductions
         By name "sum", "max" or "min", of what the function returns after its results: a residual, an energy. Over all
         sites, or those of the mask.
+    compiled
+        Whether the function is compiled (by numba, of the extra `compile`), at the first call with fields of a type.
+        It then has to be made of operators, of numpy's elementary functions, and of `numpy.where`, `select` and `clip`;
+        what depends on Python's numbers (`if order == 2`) is compiled for each. Fields may be of integers, float32,
+        float64, complex64 and complex128; results are those of numpy but for the last bits of functions such as `exp`,
+        of powers and of complex divisions. Where it cannot be compiled numpy computes, with a warning that says why;
+        `explain` says it too.
 
     Raises
     ------
@@ -84,14 +97,19 @@ class Update:
         sums: Mapping[str, tuple[Stencil, str]],
         results: str | Sequence[str],
         reductions: Mapping[str, str] | None = None,
+        *,
+        compiled: bool = False,
     ) -> None:
+        function = symbolic.as_function(function)
         self._function = function
+        self._compiled = CompiledFunction(function) if compiled else None
+        self._warned = False
         self.sums = {name: _sum(name, one) for name, one in dict(sums).items()}
         self.results = (results,) if isinstance(results, str) else tuple(results)
         self.reductions = dict(reductions or {})
         self._parameters = _parameters(function)
         self._check()
-        self._plans: dict[Any, dict[str, StencilPlan]] = {}
+        self._plans: dict[Any, Any] = {}
 
     def _check(self) -> None:
         if not self.sums or not (self.results or self.reductions):
@@ -145,10 +163,13 @@ class Update:
         if not first.size:
             raise UsageError("the fields have no elements")
         plans = self._planned(first.shape, first.dtype)
+        others = {name: one for name, one in values.items() if name not in fields}
+        partial = self._fused(fields, others, mask)
+        if partial is not None:
+            return self.finished(partial.values)
         sums: dict[str, Callable[[slice], Array]] = {}
         for name, (_, field) in self.sums.items():
             sums[name] = _sum_of_rows(plans[name], fields[field], self.rank, self.site_rank)
-        others = {name: one for name, one in values.items() if name not in fields}
         return self.finished(self.sweep(fields, others, sums, first.shape, mask).values)
 
     def sweep(
@@ -161,23 +182,101 @@ class Update:
     ) -> Partial:
         """Goes through arrays of a shape, whose sums of some rows of the grid's first axis functions give."""
         axis = len(shape) - self.rank - self.site_rank
-        whole = {
-            name: _broadcast(name, value, shape)
-            for name, value in {**others, "mask": mask}.items()
-            if value is not None
-        }
-        shown = whole.pop("mask", None)
+        numbers, whole, shown = _sorted(others, mask, shape)
         partial = Partial(self.reductions)
         itemsize = max(array.itemsize for array in fields.values())
-        for rows in _tiles(shape, axis, itemsize * (len(fields) + 2 * len(sums) + len(self.results) + 1)):
+        tiles = _tiles(shape, axis, itemsize * (len(fields) + 2 * len(sums) + len(self.results) + 1))
+        kernel = self._kernel(fields, whole, numbers, NO_SHIFTS)
+        if kernel is not None:
+            operands = Operands(kernel, fields, whole, numbers, self.results, tuple(self.reductions), shown)
+            for rows in tiles:
+                starts = [rows.start if at == axis else 0 for at in range(len(shape))]
+                tile = [rows.stop - rows.start if at == axis else extent for at, extent in enumerate(shape)]
+                operands.run(starts, tile, {name: dense(sum_of(rows)) for name, sum_of in sums.items()}, partial)
+            return partial
+        for rows in tiles:
             index = (slice(None),) * axis + (rows,)
             arguments = {name: array[index] for name, array in {**fields, **whole}.items() if name in self._parameters}
             arguments |= {name: sum_of(rows) for name, sum_of in sums.items()}
             known = {name: one for name, one in arguments.items() if name in self._parameters}
-            returned = self._function(**known)
+            returned = self._function(**known, **numbers)
             parts = returned if isinstance(returned, tuple) else (returned,)
             self._write(parts, fields, index, None if shown is None else shown[index], partial)
         return partial
+
+    def _kernel(
+        self, fields: Mapping[str, Array], whole: Mapping[str, Any], numbers: Mapping[str, Any], shifts: Shifts
+    ) -> Kernel | None:
+        """What computes the function in one loop; None where numpy does, which is said where a kernel was asked for."""
+        if self._compiled is None:
+            return None
+        types: dict[str, Any] = {name: array.dtype for name, array in {**fields, **whole}.items()}
+        types |= {name: fields[field].dtype for name, (_, field) in self.sums.items()}
+        types |= numbers
+        arguments = {name: types[name] for name in sorted(self._parameters)}
+        targets = [*(fields[name].dtype for name in self.results), *(None for _ in self.reductions)]
+        kernel, reason = self._compiled.kernel(arguments, targets, shifts), self._compiled.reason
+        if kernel is not None and all(Span.of(fields[name]) is not None for name in self.results):
+            return kernel
+        if kernel is not None:
+            reason = "elements of a row of a result do not lie together"
+        if not self._warned:
+            self._warned = True
+            warnings.warn(f"numpy computes an update that was to be compiled: {reason}", stacklevel=4)
+        return None
+
+    def _fused(self, fields: Mapping[str, Array], others: Mapping[str, Any], mask: Any) -> Partial | None:
+        """A step whose sums the compiled loop takes itself, where it can."""
+        first = fields[self.fields[0]]
+        if self._compiled is None:
+            return None
+        key = ("fused", first.shape, first.dtype)
+        if key not in self._plans:
+            axis = first.ndim - self.rank - self.site_rank
+            can = is_fusible(self.sums, first.dtype)
+            self._keep(key, Layout(self.sums, first.shape, first.dtype, axis) if can else None)
+        layout: Any = self._plans[key]
+        if layout is None:
+            return None
+        numbers, whole, shown = _sorted(others, mask, first.shape)
+        kernel = self._kernel(fields, whole, numbers, layout.shifts)
+        if kernel is None:
+            return None
+        operands = Operands(kernel, fields, whole, numbers, self.results, tuple(self.reductions), shown)
+        partial = Partial(self.reductions)
+        fused(operands, layout, self.sums, fields, partial)
+        return partial
+
+    def surrounded(
+        self, fields: Mapping[str, Array], others: Mapping[str, Any], ghosts: Mapping[str, Span], mask: Any
+    ) -> Partial | None:
+        """A step of blocks whose sums read ghosts, by name of the sum; None where there is no compiled loop."""
+        first = fields[self.fields[0]]
+        axis = first.ndim - self.rank - self.site_rank
+        numbers, whole, shown = _sorted(others, mask, first.shape)
+        kernel = self._kernel(fields, whole, numbers, shifts_of(self.sums, axis))
+        if kernel is None:
+            return None
+        operands = Operands(kernel, fields, whole, numbers, self.results, tuple(self.reductions), shown)
+        partial = Partial(self.reductions)
+        surrounded(operands, ghosts, axis, first.itemsize, partial)
+        return partial
+
+    def is_fusible(self, dtype: np.dtype[Any]) -> bool:
+        """Whether the compiled loop can take the sums of fields of a type."""
+        return self._compiled is not None and is_fusible(self.sums, dtype)
+
+    def _keep(self, key: Any, plans: Any) -> None:
+        if len(self._plans) >= KEPT_PLANS:
+            self._plans.pop(next(iter(self._plans)))
+        self._plans[key] = plans
+
+    def explain(self) -> str:
+        """What is computed and by what, in words."""
+        by = "numpy, a tile at a time"
+        if self._compiled is not None:
+            by = "a compiled loop" if self._compiled.reason is None else f"numpy: {self._compiled.reason}"
+        return f"{len(self.sums)} sums by stencils; {', '.join((*self.results, *self.reductions))} by {by}\n"
 
     def finished(self, values: Mapping[str, Any]) -> dict[str, Any]:
         """Reductions by name; of no sites a sum is 0. Raises UsageError for the extremes of none."""
@@ -230,10 +329,9 @@ class Update:
     def _planned(self, shape: tuple[int, ...], dtype: np.dtype[Any]) -> dict[str, StencilPlan]:
         key = (shape, dtype)
         if key not in self._plans:
-            if len(self._plans) >= KEPT_PLANS:
-                self._plans.pop(next(iter(self._plans)))
-            self._plans[key] = {name: one.plan(shape, dtype, threads=1) for name, (one, _) in self.sums.items()}
-        return self._plans[key]
+            self._keep(key, {name: one.plan(shape, dtype, threads=1) for name, (one, _) in self.sums.items()})
+        plans: dict[str, StencilPlan] = self._plans[key]
+        return plans
 
     def __repr__(self) -> str:
         return f"<update of {', '.join(self.results)} from {len(self.sums)} sums>"
@@ -298,6 +396,17 @@ def _tiles(shape: tuple[int, ...], axis: int, bytes_of_site: int) -> Iterator[sl
     row = max(1, math.prod(shape) // shape[axis]) * bytes_of_site
     length = max(1, TILE_BYTES // row)
     return (slice(at, min(at + length, shape[axis])) for at in range(0, shape[axis], length))
+
+
+def _sorted(
+    others: Mapping[str, Any], mask: Any, shape: tuple[int, ...]
+) -> tuple[dict[str, Any], dict[str, Array], Array | None]:
+    """Numbers as they are, for Python's take the fields' type; arrays in the fields' shape; the mask."""
+    numbers = {
+        name: value for name, value in others.items() if value.__class__ in WEAK or isinstance(value, np.generic)
+    }
+    whole = {name: _broadcast(name, value, shape) for name, value in others.items() if name not in numbers}
+    return numbers, whole, None if mask is None else _broadcast("mask", mask, shape)
 
 
 def _broadcast(name: str, value: Any, shape: tuple[int, ...]) -> Array:

@@ -1,5 +1,6 @@
 """Boundaries of each end over ranks: `boundary_program.py SCENARIO`; prints `SCENARIO: ok` where all is well."""
 
+import importlib.util
 import itertools
 import sys
 from pathlib import Path
@@ -123,18 +124,42 @@ def distributed_coefficients():
 
 def updates():
     """Coupled fields, with halos of their own or none."""
-    for make, halo in itertools.product(CASES, (0, 1, 2)):
-        update, fields, others, mask, results, reductions = make()
+    compiled = (False, True) if importlib.util.find_spec("numba") else (False,)
+    for make, halo, by in itertools.product(CASES, (0, 1, 2), compiled):
+        update, fields, others, mask, results, reductions = make(by)
         geometry = weft.arrays.Geometry(next(iter(fields.values())).shape)
         arrays = {name: geometry.distribute(one, halo=halo) for name, one in fields.items()}
         actual = update(**arrays, **others, mask=mask)
         assert actual == reductions, (make.__name__, actual, reductions)
         for name, wanted in results.items():
             assert np.array_equal(arrays[name].gather(None), wanted), (make.__name__, halo)
+    if len(compiled) > 1:
+        undecided_updates()
     with pytest.raises(UsageError, match="y is a ndarray, x a DistributedArray"):
         weft.arrays.Update(lambda s: s, {"s": (weft.arrays.stencil({1: 1.0}), "x")}, "y")(
             x=weft.arrays.Geometry(5).zeros(), y=np.zeros(5)
         )
+
+
+def undecided_updates():
+    """What cannot be compiled is computed by numpy, of fields with the ghosts that a loop would read; types too."""
+    x = np.random.default_rng(4).integers(-4, 5, (13, 9)).astype(float)
+    stencil = weft.arrays.stencil({(1, 0): 2.0, (0, -1): 1.0, (1, 1): -1.0})
+    sums = stencil(x)
+    geometry = weft.arrays.Geometry(x.shape)
+    for halo in (0, 1):
+        a, b = geometry.distribute(x, halo=halo), geometry.zeros(halo=halo)
+        update = weft.arrays.Update(lambda s: s if s.any() else -s, {"s": (stencil, "a")}, "b", compiled=True)
+        with pytest.warns(UserWarning, match="the function cannot be compiled"):
+            update(a=a, b=b)
+        assert np.array_equal(b.gather(None), sums)
+    for dtype in ("i4", "f4", "c16"):
+        a, b = geometry.distribute(x.astype(dtype)), geometry.zeros(dtype)
+        update = weft.arrays.Update(
+            lambda s, a: (s * a, s * a), {"s": (stencil, "a")}, "b", {"t": "sum"}, compiled=True
+        )
+        assert update(a=a, b=b)["t"] == (sums * x).sum()
+        assert np.array_equal(b.gather(None), (sums * x).astype(dtype))
 
 
 def mistakes():

@@ -8,6 +8,8 @@ EXAMPLES = settings.default.max_examples
 """The most examples of a property: fewer where ranks have to agree on each."""
 
 SHAPES = st.lists(st.integers(1, 7), min_size=1, max_size=4).map(tuple)
+ANY_SHAPES = st.one_of(SHAPES, st.lists(st.integers(0, 3), min_size=1, max_size=4).map(tuple))
+"""Those of VP sets without processors too."""
 DTYPES = st.sampled_from(["i1", "u2", "i4", "u8", "i8", "f4", "f8"])
 
 

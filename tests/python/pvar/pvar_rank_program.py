@@ -21,8 +21,9 @@ settings.register_profile(
 )
 settings.load_profile("ranks")
 sys.path.insert(0, str(Path(__file__).parent))
-meter, tests, variables, by_numpy, ordering = (
-    importlib.import_module(f"test_pvar_{name}") for name in ("meter", "primitives", "variables", "numpy", "ordering")
+meter, tests, variables, by_numpy, ordering, functions, arrays, empty = (
+    importlib.import_module(f"test_pvar_{name}")
+    for name in ("meter", "primitives", "variables", "numpy", "ordering", "functions", "processor_arrays", "empty")
 )
 
 
@@ -65,6 +66,55 @@ def scans():
     tests.test_float_scans_do_not_cancel_over_segments()
     tests.test_thirty_one_axes()
     variables.test_words_of_any_length_wrap_around()
+
+
+def own_functions():
+    """Functions of the program's, in the order of addresses whatever the blocks; what they raise, all ranks do."""
+    functions.test_reductions()
+    functions.test_scans()
+    functions.test_sends()
+    functions.test_functions_of_numpy()
+    functions.test_words_wrap_around_and_complex_numbers_combine()
+    functions.test_calls_are_few()
+    for call, kind, text in functions.mistakes():
+        with pytest.raises((kind, UsageError), match=text):
+            call()
+    vp = weft.pvar.VPSet(12)
+    x = vp.address()
+
+    def picky(a, b):
+        if (b == 11).any():
+            raise ValueError("eleven")
+        return a + b
+
+    with pytest.raises((ValueError, UsageError), match="eleven"):
+        weft.pvar.reduce(x, picky)
+    with pytest.raises((ValueError, UsageError), match="eleven"):
+        weft.pvar.scan(x, picky)
+    assert weft.pvar.reduce(x, lambda a, b: a + b) == 66
+
+
+def own_arrays():
+    """An array on each processor; an index that is wrong on one rank is an error on all."""
+    arrays.test_elements_by_an_index_of_their_own()
+    arrays.test_elements_by_numbers()
+    arrays.test_what_is_recorded_is_what_is_computed()
+    for call, text in arrays.mistakes():
+        with pytest.raises(UsageError, match=text):
+            call()
+    vp = weft.pvar.VPSet(12)
+    with pytest.raises(UsageError, match="there is no element 11"):
+        vp.arrays(11)[vp.address()] = 1
+    assert weft.pvar.reduce(vp.address(), "sum") == 66
+
+
+def none():
+    """VP sets without processors."""
+    for shape in empty.SHAPES:
+        for dtype in empty.DTYPES:
+            empty.test_reductions(shape, dtype)
+            empty.test_everything_else(shape, dtype)
+        empty.test_against_a_described_machine(shape)
 
 
 def order():

@@ -29,9 +29,9 @@ BOOLEANS = st.sampled_from(["max", "min", "logand", "logior", "logxor", "and", "
 
 
 @st.composite
-def operands(draw, operators=NUMBERS):
+def operands(draw, operators=NUMBERS, shapes=cases.SHAPES):
     """A shape, elements, a selection, and an operator that the dtype has."""
-    shape = draw(cases.SHAPES)
+    shape = draw(shapes)
     dtype = draw(st.one_of(cases.DTYPES, st.just("?")))
     if dtype == "?":
         operator = draw(BOOLEANS)
@@ -42,7 +42,7 @@ def operands(draw, operators=NUMBERS):
 
 
 @quick
-@given(operands())
+@given(operands(shapes=cases.ANY_SHAPES))
 def test_reductions(case):
     shape, x, mask, operator, _ = case
     vp = weft.pvar.VPSet(shape)
@@ -88,7 +88,7 @@ def test_spread_and_shift(shape, dtype, seed, data):
 
 
 @quick
-@given(operands(st.one_of(NUMBERS, st.just("copy"))), st.booleans(), st.booleans(), st.data())
+@given(operands(st.one_of(NUMBERS, st.just("copy")), cases.ANY_SHAPES), st.booleans(), st.booleans(), st.data())
 def test_scans(case, exclusive, down, data):
     shape, x, mask, operator, seed = case
     exclusive = exclusive and operator != "copy"

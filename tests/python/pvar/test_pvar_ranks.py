@@ -14,7 +14,11 @@ PROGRAM = Path(__file__).parent / "pvar_rank_program.py"
 
 @pytest.mark.mpi
 @pytest.mark.parametrize(
-    "scenario", ["primitives", "numpy", "more_numpy", "scans", "order", "elements", "mistakes", "metered", "floats"]
+    "scenario",
+    [
+        *("primitives", "numpy", "more_numpy", "scans", "own_functions", "own_arrays", "none", "order", "elements"),
+        *("mistakes", "metered", "floats"),
+    ],
 )
 @pytest.mark.parametrize("ranks", [1, 2, 3])
 def test_ranks_do(native, scenario, ranks):

@@ -16,7 +16,7 @@ def whole(shape, seed):
     return np.random.default_rng(seed).integers(-4, 5, shape).astype(float)
 
 
-def gray_scott():
+def gray_scott(compiled=False):
     """Two coupled fields, a nonlinear function, results in others, and two reductions under a mask."""
     shape = (37, 23)
     u, v = whole(shape, 1), whole(shape, 2)
@@ -33,6 +33,7 @@ def gray_scott():
         {"du": (weft.arrays.stencil(FIVE), "u"), "dv": (weft.arrays.stencil(FIVE, boundary="reflect"), "v")},
         ("new_u", "new_v"),
         {"change": "max", "product": "sum"},
+        compiled=compiled,
     )
     new_u, new_v, change, product = react(
         u, v, padded_laplacian(u, mode="wrap"), padded_laplacian(v, mode="reflect"), rate, 3
@@ -43,32 +44,31 @@ def gray_scott():
     return update, fields, {"rate": rate, "k": 3}, mask, results, reductions
 
 
-def leapfrog():
+def leapfrog(compiled=False):
     """A result that the function reads too."""
     u, before = whole((19, 30), 4), whole((19, 30), 5)
-    update = weft.arrays.Update(
-        lambda u, before, a: 2 * u - before + 0.5 * a, {"a": (weft.arrays.stencil(FIVE, boundary=0), "u")}, "before"
-    )
+    sums = {"a": (weft.arrays.stencil(FIVE, boundary=0), "u")}
+    update = weft.arrays.Update(lambda u, before, a: 2 * u - before + 0.5 * a, sums, "before", compiled=compiled)
     return update, {"u": u, "before": before}, {}, None, {"before": 2 * u - before + 0.5 * padded_laplacian(u)}, {}
 
 
-def accumulate():
+def accumulate(compiled=False):
     """`y += A x`, with coefficients of each site and a boundary of each end."""
     x, y, c = whole((17, 8), 6), whole((17, 8), 7), whole((17, 8), 8)
     stencil = weft.arrays.stencil({(-2, 0): c, (1, 0): 2.0}, boundary=((3.0, "symmetric"), 0))
     p = np.pad(np.pad(x, ((2, 0), (0, 0)), constant_values=3), ((0, 1), (0, 0)), mode="symmetric")
-    update = weft.arrays.Update(lambda y, s: y + s, {"s": (stencil, "x")}, "y")
+    update = weft.arrays.Update(lambda y, s: y + s, {"s": (stencil, "x")}, "y", compiled=compiled)
     return update, {"x": x, "y": y}, {}, None, {"y": y + c * p[:-3] + 2.0 * p[3:]}, {}
 
 
-def residual():
+def residual(compiled=False):
     """A reduction alone, of two sums of one field with different boundaries."""
     x = whole((50, 4), 9)
     sums = {
         "a": (weft.arrays.stencil(FIVE, boundary="antiperiodic"), "x"),
         "b": (weft.arrays.stencil(FIVE, boundary=1), "x"),
     }
-    update = weft.arrays.Update(lambda a, b: (a - b) ** 2, sums, (), {"square": "sum"})
+    update = weft.arrays.Update(lambda a, b: (a - b) ** 2, sums, (), {"square": "sum"}, compiled=compiled)
     p = np.pad(x, 1, mode="wrap")
     p[0], p[-1] = -p[0], -p[-1]
     p[:, 0], p[:, -1] = -p[:, 0], -p[:, -1]
