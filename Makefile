@@ -44,7 +44,7 @@ $(VENV)/python-ready: Makefile
 # Python packages, exactly as tested. Rebuilt only when what is wanted changes.
 $(VENV)/packages-ready: $(VENV)/python-ready pyproject.toml constraints.txt
 	$(BIN)/python -c 'import tomllib; project = tomllib.load(open("pyproject.toml", "rb"))["project"]; \
-	  print(*project["dependencies"], *(line for extra in "mpi report meshes fem jax run watch hdf5 zarr docs test".split() \
+	  print(*project["dependencies"], *(line for extra in "mpi report meshes fem jax run watch hdf5 zarr compile docs test".split() \
 	      for line in project["optional-dependencies"][extra]), sep="\n")' > $(VENV)/requirements.txt
 	$(BIN)/pip install --quiet --constraint constraints.txt --requirement $(VENV)/requirements.txt
 	@touch $@
