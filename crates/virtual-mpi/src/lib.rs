@@ -31,6 +31,7 @@ mod meter;
 mod operation;
 mod outcome;
 mod processes;
+mod proxies;
 mod quiet;
 pub mod rank;
 mod request;

@@ -114,7 +114,7 @@ fn call_delete(kind: Keyval, object: c_int, keyval: c_int, value: *mut c_void) -
     // SAFETY: the program handed the function in as one of this type, or its language's library what calls it.
     let code = unsafe {
         if let Some(proxies) = kind.proxies {
-            (proxies.delete)(kind.delete, object, keyval, attribute::ADDRESS, value, kind.extra_state)
+            proxies.delete(kind.delete, object, keyval, value, kind.extra_state)
         } else {
             let function = std::mem::transmute::<*const c_void, Function>(kind.delete);
             function(object, keyval, value, kind.extra_state)
@@ -134,7 +134,7 @@ fn call_copy(kind: Keyval, object: c_int, keyval: c_int, value: *mut c_void) -> 
     let code = unsafe {
         if let Some(proxies) = kind.proxies {
             let (state, copied) = (kind.extra_state, &raw mut copied);
-            (proxies.copy)(kind.copy, object, keyval, state, attribute::ADDRESS, value, copied, &raw mut flag)
+            proxies.copy(kind.copy, object, keyval, state, value, copied, &raw mut flag)
         } else {
             let function = std::mem::transmute::<*const c_void, Function>(kind.copy);
             function(object, keyval, kind.extra_state, value, &raw mut copied, &raw mut flag)
