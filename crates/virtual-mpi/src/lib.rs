@@ -40,6 +40,7 @@ mod shell;
 mod sleep;
 mod table;
 mod target;
+mod threads;
 mod window;
 
 /// What the C functions of MPI do.
