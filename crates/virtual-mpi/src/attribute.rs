@@ -3,32 +3,7 @@
 use std::cell::RefCell;
 use std::ffi::{CStr, c_int, c_void};
 
-/// Functions of the library of Fortran that call what the program handed in there, as MPICH's and those of its interface
-/// have them.
-#[derive(Clone, Copy, Debug)]
-pub struct Proxies {
-    pub copy: CopyProxy,
-    pub delete: DeleteProxy,
-}
-
-/// Called with the program's function, object, kind, extra state, the type of the value ([`ADDRESS`]), the value, and where
-/// the copy and its flag belong.
-pub type CopyProxy = unsafe extern "C" fn(
-    *const c_void,
-    c_int,
-    c_int,
-    *mut c_void,
-    c_int,
-    *mut c_void,
-    *mut *mut c_void,
-    *mut c_int,
-) -> c_int;
-
-/// Called with the program's function, object, kind, the type of the value, the value, and extra state.
-pub type DeleteProxy = unsafe extern "C" fn(*const c_void, c_int, c_int, c_int, *mut c_void, *mut c_void) -> c_int;
-
-/// The type of values that are as wide as addresses.
-pub const ADDRESS: c_int = 1;
+use crate::proxies::Proxies;
 
 /// A kind of attribute that the program has made.
 #[derive(Clone, Copy, Debug)]

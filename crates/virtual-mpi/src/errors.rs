@@ -6,6 +6,7 @@ use crate::abi::{self, Comm, ERRORS_ABORT, ERRORS_ARE_FATAL, ERRORS_RETURN, Errh
 use crate::communicator::Communicator;
 use crate::fault::{Fault, LAST_CODE, class, describe};
 use crate::rank::Rank;
+use crate::threads::outside;
 
 /// What a call is made on; its error handler is asked.
 #[derive(Clone, Copy, Debug)]
@@ -74,10 +75,10 @@ pub fn call_handler(rank: &Rank, call: &'static str, object: Object, code: c_int
             // Handles of files are as wide as pointers, all others as numbers.
             let (mut object, mut code) = (number_of(object), code);
             // SAFETY: the program handed the function in as one of this type.
-            unsafe {
+            outside(|| unsafe {
                 let function = std::mem::transmute::<*const c_void, Function>(handler.function);
                 function((&raw mut object).cast(), &raw mut code);
-            }
+            });
             code
         }
     }

@@ -1,10 +1,11 @@
-//! What MPICH's library of Fortran (`libmpifort`, `libmpichfort`) asks for besides the functions of C: attributes whose
-//! values are numbers, and functions of Fortran that MPI calls.
+//! What MPICH's libraries of Fortran (`libmpifort`, `libmpichfort`) and C++ ask for besides the functions of C: attributes
+//! whose values are numbers, and functions of these languages that MPI calls.
 
 use std::ffi::{c_int, c_void};
 
 use crate::abi::{self, Aint};
-use crate::attribute::{CopyProxy, DeleteProxy, Proxies, is_in_file};
+use crate::attribute::is_in_file;
+use crate::proxies::{Proxies, Proxy};
 use crate::rank::current;
 use crate::shells::{
     MPI_Comm_get_attr, MPI_Comm_set_attr, MPI_Type_get_attr, MPI_Type_set_attr, MPI_Win_get_attr, MPI_Win_set_attr,
@@ -81,14 +82,16 @@ attributes! {
 /// Called after a kind of attributes was made whose functions are not C's, with what calls them.
 #[unsafe(no_mangle)]
 #[allow(non_snake_case, reason = "the name that the libraries of Fortran and C++ ask for")]
-pub extern "C" fn MPII_Keyval_set_proxy(keyval: c_int, copy: CopyProxy, delete: DeleteProxy) {
+pub extern "C" fn MPII_Keyval_set_proxy(keyval: c_int, copy: Proxy, delete: Proxy) {
     let Some(rank) = current() else { return };
-    if is_in_file(copy as *const c_void, b"cxx") {
-        // The library of C++ hands in functions of another type from one version of MPICH to the next.
-        rank.abort(1, "attributes whose functions are C++'s are not supported in virtual time");
-    }
+    let proxies = if is_in_file(copy, b"cxx") {
+        let unknown = || rank.abort(1, "this library of C++ calls functions of attributes in a form that is not known");
+        Proxies::of_cxx(copy, delete).unwrap_or_else(unknown)
+    } else {
+        Proxies::of_fortran(copy, delete)
+    };
     if let Some(kind) = rank.shared.keyvals.borrow_mut().get_mut(&keyval) {
-        kind.proxies = Some(Proxies { copy, delete });
+        kind.proxies = Some(proxies);
     }
 }
 

@@ -5,6 +5,7 @@ use std::ffi::{c_int, c_void};
 use std::mem::transmute;
 
 use crate::abi::{self, Status};
+use crate::threads::outside;
 
 /// A request that the program completes itself.
 #[derive(Debug)]
@@ -63,7 +64,7 @@ impl Generalized {
 
     fn call(&self, function: impl FnOnce(&mut c_int)) -> c_int {
         let mut code = abi::SUCCESS;
-        function(&mut code);
+        outside(|| function(&mut code));
         code
     }
 }

@@ -31,6 +31,7 @@ mod meter;
 mod operation;
 mod outcome;
 mod processes;
+mod proxies;
 mod quiet;
 pub mod rank;
 mod request;
@@ -39,6 +40,7 @@ mod shell;
 mod sleep;
 mod table;
 mod target;
+mod threads;
 mod window;
 
 /// What the C functions of MPI do.

@@ -19,7 +19,9 @@ pub enum Compute {
 #[derive(Debug)]
 pub struct Meter {
     compute: Compute,
-    /// The processor time of the thread when the program last left MPI.
+    /// What counts processor time: that of the thread, or of all threads of the process.
+    clock: Cell<libc::clockid_t>,
+    /// The processor time when the program last left MPI.
     left: Cell<f64>,
     /// Processor time that counts besides what has passed since.
     besides: Cell<f64>,
@@ -29,22 +31,35 @@ const PAGE: usize = 4096;
 
 impl Meter {
     pub fn new(compute: Compute) -> Meter {
-        let meter = Meter { compute, left: Cell::new(0.0), besides: Cell::new(0.0) };
+        let meter = Meter {
+            compute,
+            clock: Cell::new(libc::CLOCK_THREAD_CPUTIME_ID),
+            left: Cell::new(0.0),
+            besides: Cell::new(0.0),
+        };
         meter.start();
         meter
+    }
+
+    /// Several threads of the process call MPI: from now on what all of them compute counts, one after another.
+    #[cold]
+    pub fn count_all_threads(&self) {
+        if self.clock.replace(libc::CLOCK_PROCESS_CPUTIME_ID) != libc::CLOCK_PROCESS_CPUTIME_ID {
+            self.start();
+        }
     }
 
     /// The program leaves MPI.
     pub fn start(&self) {
         if self.compute != Compute::None {
-            self.left.set(processor_time());
+            self.left.set(processor_time(self.clock.get()));
         }
     }
 
     /// The program has come back to MPI; the seconds that it has computed, if any count.
     pub fn stop(&self) -> Option<f64> {
         let Compute::Measured { scale } = self.compute else { return None };
-        let seconds = (processor_time() - self.left.get() + self.besides.take()) * scale;
+        let seconds = (processor_time(self.clock.get()) - self.left.get() + self.besides.take()) * scale;
         (seconds > 0.0).then_some(seconds)
     }
 
@@ -58,7 +73,8 @@ impl Meter {
         if self.compute == Compute::None || bytes < PAGE {
             return;
         }
-        let (faults, start) = (page_faults(), processor_time());
+        let own = libc::CLOCK_THREAD_CPUTIME_ID;
+        let (faults, start) = (page_faults(), processor_time(own));
         let pages = (0..bytes).step_by(PAGE).chain([bytes - 1]);
         pages.for_each(|offset| {
             let byte = address.cast::<u8>().wrapping_add(offset);
@@ -66,7 +82,7 @@ impl Meter {
             unsafe { byte.write_volatile(byte.read_volatile()) };
         });
         if page_faults() > faults {
-            self.besides.set(self.besides.get() + processor_time() - start);
+            self.besides.set(self.besides.get() + processor_time(own) - start);
         }
     }
 }
@@ -91,11 +107,11 @@ pub unsafe fn write_pages(datatype: &Datatype, address: *mut c_void, bytes: usiz
     }
 }
 
-/// Processor time of this thread, in seconds.
-fn processor_time() -> f64 {
+/// Processor time by one of the system's clocks, in seconds.
+fn processor_time(clock: libc::clockid_t) -> f64 {
     let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
     // SAFETY: the call writes the time where it is told.
-    unsafe { libc::clock_gettime(libc::CLOCK_THREAD_CPUTIME_ID, &raw mut time) };
+    unsafe { libc::clock_gettime(clock, &raw mut time) };
     time.tv_sec as f64 + time.tv_nsec as f64 * 1e-9
 }
 

@@ -8,6 +8,7 @@ use weft_comm::collective::{Element, Operator};
 use crate::abi::{Aint, Op};
 use crate::datatype::{Basic, Class, Datatype, Run};
 use crate::fault::{Answer, Fault, class, require};
+use crate::threads::outside;
 
 pub const MAX: Op = 0x5800_0001;
 pub const MIN: Op = 0x5800_0002;
@@ -109,7 +110,7 @@ impl Operation {
                 combine_predefined(*op, input.cast(), inout.cast(), count, datatype)
             },
             // SAFETY: the program's function gets the elements that the function asks for.
-            Operation::User(function) => unsafe { function.call(input, inout, count, handle) },
+            Operation::User(function) => outside(|| unsafe { function.call(input, inout, count, handle) }),
         }
     }
 }

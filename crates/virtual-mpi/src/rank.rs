@@ -27,12 +27,23 @@ use crate::operation::UserFunction;
 use crate::request::{Completion, Request};
 use crate::table::Table;
 use crate::target::Target;
+use crate::threads::{self, Threads, Within, Woken};
 use crate::window::Window;
 
 /// What holds the program of a rank while it waits.
 pub trait Host {
     /// Lets others go on; returns when `rank` shall look again.
     fn park(&self, rank: usize);
+
+    /// As [`Host::park`], where other threads of the rank's process may call; if `until_quiet`, it also returns when
+    /// nothing can happen any more in the run.
+    fn park_beside(&self, rank: usize, _until_quiet: bool) -> Woken {
+        self.park(rank);
+        Woken::Disturbed
+    }
+
+    /// Ends [`Host::park_beside`], which another thread is in.
+    fn disturb(&self) {}
 
     /// Keeps an object of the interpreter that holds the programs, if one does.
     fn hold(&self, object: *mut c_void);
@@ -116,8 +127,8 @@ pub struct Rank {
     next_known: Cell<Option<Picos>>,
     /// Datatypes that the program has freed, and that requests under way may still need.
     released: RefCell<Vec<c_int>>,
-    /// What tells the thread that it runs on from others.
-    thread: usize,
+    /// The threads that call.
+    pub threads: Threads,
 }
 
 /// What the ranks of one process share.
@@ -227,6 +238,7 @@ impl Rank {
         }
         comm_world.name.replace(b"MPI_COMM_WORLD".to_vec());
         comm_self.name.replace(b"MPI_COMM_SELF".to_vec());
+        let threads = Threads::new(endpoint.simulated().is_none());
         Rank {
             host: setting.host.clone(),
             meter: Meter::new(setting.compute),
@@ -262,14 +274,18 @@ impl Rank {
             looked: Cell::new(false),
             next_known: Cell::new(None),
             released: RefCell::default(),
-            thread: thread_address(),
+            threads,
         }
     }
 
-    /// Whether the call comes from the thread that holds the rank.
+    /// A call begins, once no other thread of the program is in one.
     #[inline]
-    pub fn is_called_from_its_thread(&self) -> bool {
-        self.thread == thread_address()
+    pub fn within(&self) -> Within<'_> {
+        let within = self.threads.enter(|| self.host.disturb());
+        if !self.threads.is_main() {
+            self.meter.count_all_threads();
+        }
+        within
     }
 
     /// The number of this rank in the whole run.
@@ -310,14 +326,26 @@ impl Rank {
         let mut future = pin!(future);
         let mut context = Context::from_waker(Waker::noop());
         loop {
-            let alone = self.active.borrow().is_empty();
+            let alone = self.active.borrow().is_empty() && !self.threads.are_several();
             let polled = self.endpoint.wait_alone(alone, || future.as_mut().poll(&mut context));
             if let Poll::Ready(result) = polled {
                 return result;
             }
             self.progress();
-            self.host.park(self.number());
+            self.park();
         }
+    }
+
+    /// Waits until something has happened.
+    fn park(&self) {
+        if !self.threads.are_several() {
+            return self.host.park(self.number());
+        }
+        let call = self.call.get();
+        self.threads.park(|until_quiet| self.host.park_beside(self.number(), until_quiet));
+        // Other threads have called meanwhile.
+        self.call.set(call);
+        self.endpoint.set_call(call);
     }
 
     /// As [`Rank::block`], of a future that goes on without this rank where others of the process can poll it.
@@ -603,24 +631,19 @@ impl Rank {
 /// take some time, or a program that waits by looking would never let the clock move.
 const LOOK_SECONDS: f64 = 1e-7;
 
-/// An address that each thread has for itself.
-#[inline]
-fn thread_address() -> usize {
-    thread_local!(static HERE: u8 = const { 0 });
-    HERE.with(|here| (&raw const *here).addr())
-}
-
 static CURRENT: AtomicPtr<Rank> = AtomicPtr::new(std::ptr::null_mut());
 
 /// From now on calls are those of `rank`.
 pub fn set_current(rank: *const Rank) {
     CURRENT.store(rank.cast_mut(), Ordering::Relaxed);
     // SAFETY: a rank lives until the process that hosts it ends.
-    meter::set_current(unsafe { rank.as_ref() }.map(|rank| &rank.meter));
+    let rank: Option<&'static Rank> = unsafe { rank.as_ref() };
+    meter::set_current(rank.map(|rank| &rank.meter));
+    threads::set_current(rank.map(|rank| &rank.threads));
 }
 
 /// The rank that calls.
 pub fn current() -> Option<&'static Rank> {
-    // SAFETY: a rank lives until the process that hosts it ends, and calls come from one thread at a time.
+    // SAFETY: a rank lives until the process that hosts it ends, and one thread at a time is within it.
     unsafe { CURRENT.load(Ordering::Relaxed).as_ref() }
 }

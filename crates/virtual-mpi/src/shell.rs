@@ -14,9 +14,10 @@ pub fn call(name: &'static str, object: Object, act: impl FnOnce(&Rank) -> Answe
     let Some(rank) = current().or_else(begin) else {
         return outside(name);
     };
-    if !rank.is_called_from_its_thread() {
+    if !rank.threads.may_call() {
         return from_other_thread(rank, name, act);
     }
+    let _within = rank.within();
     rank.enter(name);
     rank.forget_readings();
     let code = match act(rank) {
@@ -41,11 +42,12 @@ pub fn missing(name: &'static str, addresses: &[(&str, bool)]) -> Option<c_int> 
 /// What may be asked from any thread at any time: it changes nothing and does not wait.
 const OF_ALL_THREADS: [&str; 4] = ["MPI_Is_thread_main", "MPI_Query_thread", "MPI_Initialized", "MPI_Finalized"];
 
-/// A call from a thread that the program has started.
+/// A call from a thread that the program has started, where ranks share a process.
 #[cold]
 fn from_other_thread(rank: &Rank, name: &'static str, act: impl FnOnce(&Rank) -> Answer) -> c_int {
     if !OF_ALL_THREADS.contains(&name) {
-        let message = "was called from a thread that the program has started; ranks have one thread each";
+        let message = "was called from a thread that the program has started; ranks that share a process have one thread \
+                       each, and those of a run with --isolate have any number";
         rank.abort(1, &format!("{name} {message}"));
     }
     act(rank).map_or_else(|fault| fault.class, |()| abi::SUCCESS)

@@ -16,7 +16,7 @@ use crate::shell;
 #[unsafe(no_mangle)]
 pub extern "C" fn weft_sleep(seconds: c_double) -> c_int {
     let communicates = |rank: &&Rank| rank.is_initialized() && rank.phase.get() != Phase::Finalized;
-    let is_its_own = current().filter(communicates).is_some_and(Rank::is_called_from_its_thread);
+    let is_its_own = current().filter(communicates).is_some_and(|rank| rank.threads.is_main());
     if !is_its_own || !(0.0..MAX_SECONDS).contains(&seconds) {
         return 0;
     }

@@ -200,7 +200,10 @@ def run(
             # Python has its modules to load; a program has at least the libraries of C and of MPI.
             each = _PYTHON_BYTES if sort is Kind.SCRIPT else _PROGRAM_BYTES
             processes = {"program": command, "each": each, "library": str(library)}
-            code = _start("weft.hosting.processes", request | processes, _names(Path(folder)))
+            variables = _names(Path(folder))
+            if sort is Kind.SCRIPT and scale is None:
+                variables |= {name: value for name, value in ONE_THREAD.items() if name not in os.environ}
+            code = _start("weft.hosting.processes", request | processes, variables)
         if not report.exists():
             raise HostedError(f"{path.name} ended with exit code {code} before the run did", code or 1)
         outcome = json.loads(report.read_text())
@@ -424,6 +427,11 @@ def _first(folder: Path, variable: str) -> str:
     rest = os.environ.get(variable)
     return f"{folder}:{rest}" if rest else str(folder)
 
+
+ONE_THREAD = {"OPENBLAS_NUM_THREADS": "1"}
+"""Threads that numpy's BLAS starts when it is imported never call MPI. But a rank of several threads that may all call
+asks the simulator several times about a message where one thread asks once. Only where computation takes no time: where
+it does, programs have the threads that they have elsewhere."""
 
 HEAP = {"PYTHONMALLOC": "malloc", "GLIBC_TUNABLES": "glibc.malloc.hugetlb=1"}
 """How the objects of all ranks of one process lie: in one heap of large pages. What a rank needs when it goes on is out

@@ -74,6 +74,25 @@ file.Close()
     assert np.array_equal(np.fromfile(tmp_path / "data", dtype=">f8", offset=4), np.arange(10.0))
 
 
+@pytest.mark.parametrize("collective", [False, True], ids=["alone", "together"])
+def test_the_pointer_after_a_read_beyond_the_end(tmp_path, capfd, collective):
+    # Without gaps it is where the data end; with gaps, by the standard's formula, where what was asked for would.
+    read = "Read_all" if collective else "Read"
+    text = f"""
+file = MPI.File.Open(MPI.COMM_SELF, name, MPI.MODE_RDONLY)
+status = MPI.Status()
+file.{read}([bytearray(300), MPI.CHAR], status)
+print(status.Get_count(MPI.CHAR), file.Get_position())
+file.Set_view(0, MPI.DOUBLE_INT, MPI.DOUBLE_INT)
+file.Seek(10)
+file.{read}([bytearray(200), 10, MPI.DOUBLE_INT], status)
+print(status.Get_elements(MPI.DOUBLE_INT), file.Get_position())
+file.Close()
+"""
+    (tmp_path / "data").write_bytes(bytes(240))
+    assert printed(tmp_path, capfd, text) == ["240 240", "10 20"]
+
+
 @pytest.mark.parametrize(
     ("call", "error", "message"),
     [

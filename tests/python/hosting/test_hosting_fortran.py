@@ -1,4 +1,4 @@
-"""What MPICH's library of Fortran asks for besides the functions of C: a program in C calls it as that library does."""
+"""What MPICH's libraries of Fortran and C++ ask for besides the functions of C: programs in C call it as these do."""
 
 import shutil
 import subprocess
@@ -110,11 +110,70 @@ int main(void) {
 """
 
 
-def printed(folder, capfd, text):
+CXX = """
+/* The program's own, as C++ has them: of objects by reference. */
+static int copies(int **comm, int kind, void *extra, void *value, void **copy, char *flag) {
+    *copy = (char *) value + (MPI_Aint) extra;
+    *flag = **comm == MPI_COMM_SELF;
+    return 0;
+}
+static int deletes(int **comm, int kind, void *value, void *extra) {
+    printf("deleted %ld, %ld\\n", (long) value, (long) extra);
+    return 0;
+}
+/* The library's, which call them: older ones are told a type, and odd types are those of values of Fortran. */
+typedef int (*Copies)(int **, int, void *, void *, void **, char *);
+typedef int (*Deletes)(int **, int, void *, void *);
+#ifdef TYPED
+#define TYPE int type,
+#define ODD (type & 1)
+#else
+#define TYPE
+#define ODD 0
+#endif
+static int copy(void *function, int comm, int kind, void *extra, TYPE void *value, void **to, int *flag) {
+    int *object = &comm;
+    *flag = 0;
+    return ((Copies) function)(&object, kind, extra, ODD ? &value : value, to, (char *) flag);
+}
+static int delete(void *function, int comm, int kind, TYPE void *value, void *extra) {
+    int *object = &comm;
+    return ((Deletes) function)(&object, kind, ODD ? &value : value, extra);
+}
+int main(void) {
+    int kind, flag;
+    void *value;
+    MPI_Comm other;
+    MPI_Init(0, 0);
+    MPI_Comm_create_keyval((MPI_Comm_copy_attr_function *) copies, (MPI_Comm_delete_attr_function *) deletes, &kind,
+                           (void *) 100);
+    MPII_Keyval_set_proxy(kind, (Copy) copy, (Delete) delete);
+    MPI_Comm_set_attr(MPI_COMM_SELF, kind, (void *) 7);
+    MPI_Comm_dup(MPI_COMM_SELF, &other);
+    MPI_Comm_get_attr(other, kind, &value, &flag);
+    printf("copied %ld %d\\n", (long) value, flag);
+    MPI_Comm_free(&other);
+    MPI_Comm_delete_attr(MPI_COMM_SELF, kind);
+    MPI_Finalize();
+    return 0;
+}
+"""
+
+
+def printed(folder, capfd, text, *options):
     source = folder / "program.c"
     source.write_text(HEAD + text)
     library = INCLUDE.parent.parent / "lib"
-    cc = ["cc", f"-I{INCLUDE.parent}", "-o", str(source.with_suffix("")), str(source), f"-L{library}", "-lmpi"]
+    cc = [
+        "cc",
+        f"-I{INCLUDE.parent}",
+        "-o",
+        str(source.with_suffix("")),
+        str(source),
+        *options,
+        f"-L{library}",
+        "-lmpi",
+    ]
     subprocess.run(cc, check=True)
     weft.run(source.with_suffix(""), on="ipsc860", ranks=1)
     return capfd.readouterr().out.splitlines()
@@ -126,3 +185,11 @@ def test_attributes_with_functions_of_fortran_are_copied_and_deleted(tmp_path, c
 
 def test_generalized_requests_call_functions_of_fortran(tmp_path, capfd):
     assert printed(tmp_path, capfd, REQUESTS) == ["cancelled 0", "count 5, extra -1"]
+
+
+@pytest.mark.parametrize("options", [["-DTYPED"], []], ids=["told-a-type", "not-told"])
+def test_attributes_with_functions_of_cxx_are_copied_and_deleted(tmp_path, capfd, options):
+    # The library of C++ is known by its name.
+    folder = tmp_path / "libmpichcxx"
+    folder.mkdir()
+    assert printed(folder, capfd, CXX, *options) == ["copied 107 1", "deleted 107, 100", "deleted 7, 100"]

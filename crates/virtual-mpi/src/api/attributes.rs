@@ -9,6 +9,7 @@ use crate::abi::{self, Callback, Comm, Datatype};
 use crate::attribute::{self, Attributes, Keyval};
 use crate::fault::{Answer, Fault, class, require};
 use crate::rank::Rank;
+use crate::threads::outside;
 
 use super::put;
 
@@ -112,14 +113,14 @@ fn call_delete(kind: Keyval, object: c_int, keyval: c_int, value: *mut c_void) -
         return Ok(());
     }
     // SAFETY: the program handed the function in as one of this type, or its language's library what calls it.
-    let code = unsafe {
+    let code = outside(|| unsafe {
         if let Some(proxies) = kind.proxies {
-            (proxies.delete)(kind.delete, object, keyval, attribute::ADDRESS, value, kind.extra_state)
+            proxies.delete(kind.delete, object, keyval, value, kind.extra_state)
         } else {
             let function = std::mem::transmute::<*const c_void, Function>(kind.delete);
             function(object, keyval, value, kind.extra_state)
         }
-    };
+    });
     require(code == abi::SUCCESS, code, || "the function that deletes an attribute failed".to_owned())
 }
 
@@ -131,15 +132,15 @@ fn call_copy(kind: Keyval, object: c_int, keyval: c_int, value: *mut c_void) -> 
     }
     let (mut copied, mut flag) = (std::ptr::null_mut(), 0);
     // SAFETY: the program handed the function in as one of this type, or its language's library what calls it.
-    let code = unsafe {
+    let code = outside(|| unsafe {
         if let Some(proxies) = kind.proxies {
             let (state, copied) = (kind.extra_state, &raw mut copied);
-            (proxies.copy)(kind.copy, object, keyval, state, attribute::ADDRESS, value, copied, &raw mut flag)
+            proxies.copy(kind.copy, object, keyval, state, value, copied, &raw mut flag)
         } else {
             let function = std::mem::transmute::<*const c_void, Function>(kind.copy);
             function(object, keyval, kind.extra_state, value, &raw mut copied, &raw mut flag)
         }
-    };
+    });
     require(code == abi::SUCCESS, code, || "the function that copies an attribute failed".to_owned())?;
     Ok((flag != 0).then_some(copied))
 }

@@ -25,9 +25,14 @@ pub fn init_thread(
     required: c_int,
     provided: *mut c_int,
 ) -> Answer {
-    begin(rank, required.clamp(abi::THREAD_SINGLE, abi::THREAD_SERIALIZED))?;
+    begin(rank, required.clamp(abi::THREAD_SINGLE, highest_level(rank)))?;
     put(provided, rank.thread_level.get());
     Ok(())
+}
+
+/// The highest thread level that a rank can have.
+pub(super) fn highest_level(rank: &Rank) -> c_int {
+    if rank.threads.can_be_beside() { abi::THREAD_MULTIPLE } else { abi::THREAD_SERIALIZED }
 }
 
 fn begin(rank: &Rank, level: c_int) -> Answer {
@@ -35,6 +40,10 @@ fn begin(rank: &Rank, level: c_int) -> Answer {
     require(rank.phase.get() == Phase::Before, class::ERR_OTHER, again)?;
     rank.phase.set(Phase::Initialized);
     rank.thread_level.set(level);
+    rank.threads.set_main();
+    if level == abi::THREAD_MULTIPLE {
+        rank.threads.allow_beside();
+    }
     if rank.shared.initialized.get().is_none() {
         rank.shared.initialized.set(Some(level));
     }
@@ -69,7 +78,7 @@ pub fn query_thread(rank: &Rank, provided: *mut c_int) -> Answer {
 }
 
 pub fn is_thread_main(rank: &Rank, flag: *mut c_int) -> Answer {
-    put(flag, c_int::from(rank.is_called_from_its_thread()));
+    put(flag, c_int::from(rank.threads.is_main()));
     Ok(())
 }
 
@@ -97,6 +106,7 @@ pub fn get_library_version(_rank: &Rank, version: *mut c_char, resultlen: *mut c
 
 pub fn wtime() -> f64 {
     let Some(rank) = current() else { return 0.0 };
+    let _within = rank.within();
     rank.enter(rank.call.get());
     rank.read_clock();
     let time = rank.endpoint.wtime();

@@ -16,7 +16,9 @@ use super::{at, put, put_text, text};
 pub fn session_init(rank: &Rank, info: InfoHandle, errhandler: Errhandler, session: *mut Handle) -> Answer {
     let info = rank.info(info)?;
     super::check(rank, errhandler)?;
-    info.set(b"thread_level", b"MPI_THREAD_SERIALIZED");
+    let level = if rank.threads.can_be_beside() { "MPI_THREAD_MULTIPLE" } else { "MPI_THREAD_SERIALIZED" };
+    info.set(b"thread_level", level.as_bytes());
+    rank.threads.allow_beside();
     put(session, rank.sessions.insert(Session { errhandler: Cell::new(errhandler), info }));
     tell_end(rank);
     Ok(())

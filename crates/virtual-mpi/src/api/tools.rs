@@ -6,6 +6,7 @@ use crate::abi;
 use crate::fault::{Answer, Fault, class, require};
 use crate::rank::Rank;
 
+use super::environment::highest_level;
 use super::{put, text};
 
 /// Fails unless the interface has been initialized.
@@ -28,7 +29,7 @@ fn unknown(rank: &Rank, name: *const c_char) -> Answer {
 
 pub fn t_init_thread(rank: &Rank, required: c_int, provided: *mut c_int) -> Answer {
     rank.tools.set(rank.tools.get() + 1);
-    put(provided, required.clamp(abi::THREAD_SINGLE, abi::THREAD_SERIALIZED));
+    put(provided, required.clamp(abi::THREAD_SINGLE, highest_level(rank)));
     Ok(())
 }
 

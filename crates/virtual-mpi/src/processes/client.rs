@@ -15,6 +15,7 @@ use weft_comm::{Buffer, CommError, Payload, Received};
 
 use super::codec::{Answer, Command, Id, Known, Move, Outcome, Reply, Setup};
 use super::shared::{self, AREA_BYTES, Slot};
+use crate::threads::Woken;
 
 /// The variables by which a rank's process finds its hub.
 pub const HUB_VARIABLE: &str = "WEFT_RUN_HUB";
@@ -298,6 +299,33 @@ impl Connection {
         let arrived: Vec<_> = ready.into_iter().map(|(id, outcome)| (id, self.take(outcome, &mut data))).collect();
         let complete = arrived.into_iter().map(|(id, arrived)| (id, self.complete(id, arrived)));
         self.ready.borrow_mut().extend(complete);
+    }
+
+    /// Waits until the rank is woken or disturbed, or, if `until_quiet`, until nothing can happen any more in the run.
+    pub fn park_beside(&self, until_quiet: bool) -> Woken {
+        let quiet = until_quiet.then(|| self.new_id());
+        if let Some(id) = quiet {
+            self.queue(&Command::AwaitQuiet { id });
+        }
+        self.tell_call();
+        self.make_space();
+        self.exchange(&Command::ParkBeside { quiet }, &[]);
+        let (reply, _): (Reply, _) = self.read();
+        self.note(&reply);
+        if reply.answer == Answer::Quiet {
+            return Woken::Quiet;
+        }
+        if let Some(id) = quiet {
+            self.queue(&Command::Drop { id });
+        }
+        // What another thread does now is done at this time of the run.
+        self.queue(&Command::AdvanceTo { time: reply.now });
+        Woken::Disturbed
+    }
+
+    /// Ends [`Connection::park_beside`], which another thread is in.
+    pub fn disturb(&self) {
+        self.slot.disturb();
     }
 
     /// Nothing is waited for any more.

@@ -209,6 +209,11 @@ pub enum Command {
     Park {
         ids: Vec<Id>,
     },
+    /// Answered by [`Answer::Done`] when the rank is woken or disturbed, by [`Answer::Quiet`] when the request for that is
+    /// complete.
+    ParkBeside {
+        quiet: Option<Id>,
+    },
     /// Answered by [`Answer::Cancelled`].
     Cancel {
         id: Id,
@@ -382,6 +387,7 @@ pub struct Reply {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum Answer {
     Done,
+    Quiet,
     Polled(Option<Outcome>),
     Ready(Vec<(Id, Outcome)>),
     Context(u32),

@@ -1,14 +1,15 @@
 //! The rank of this process: made when its program first calls MPI.
 
-use std::cell::Cell;
 use std::ffi::{c_int, c_void};
 use std::rc::Rc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, PoisonError};
 
 use super::client::Connection;
 use crate::link::{Link, RemoteComm};
 use crate::meter::Compute;
-use crate::rank::{Host, Rank, Setting, set_current};
+use crate::rank::{Host, Rank, Setting, current, set_current};
+use crate::threads::Woken;
 
 /// Lets the hub go on while the rank waits.
 struct Process(Rc<Connection>);
@@ -16,6 +17,14 @@ struct Process(Rc<Connection>);
 impl Host for Process {
     fn park(&self, _rank: usize) {
         self.0.park();
+    }
+
+    fn park_beside(&self, _rank: usize, until_quiet: bool) -> Woken {
+        self.0.park_beside(until_quiet)
+    }
+
+    fn disturb(&self) {
+        self.0.disturb();
     }
 
     fn hold(&self, _object: *mut c_void) {}
@@ -37,16 +46,18 @@ extern "C" fn forked() {
     FORKED.store(true, Ordering::Relaxed);
 }
 
-thread_local! {
-    /// A rank is asked for once.
-    static ASKED: Cell<bool> = const { Cell::new(false) };
-}
+/// A rank is asked for once.
+static ASKED: Mutex<bool> = Mutex::new(false);
 
 /// The rank of this process, if a run has started it; from then on it is the current one.
 #[cold]
 pub fn begin() -> Option<&'static Rank> {
-    if ASKED.replace(true) || FORKED.load(Ordering::Relaxed) {
+    if FORKED.load(Ordering::Relaxed) {
         return None;
+    }
+    let mut asked = ASKED.lock().unwrap_or_else(PoisonError::into_inner);
+    if std::mem::replace(&mut *asked, true) {
+        return current();
     }
     let connection = match Connection::open() {
         Ok(connection) => Rc::new(connection?),

@@ -49,6 +49,7 @@ pub struct Aborted {
 }
 
 /// What the ranks of a run share in the hub.
+#[derive(Default)]
 pub struct Run {
     pub processes: Vec<Rc<RefCell<Process>>>,
     pub aborted: RefCell<Option<Aborted>>,
@@ -56,11 +57,22 @@ pub struct Run {
     targets: RefCell<FxHashMap<(u32, u32), Rc<Target>>>,
     /// Shared pointers of files, by the contexts of their communicators and their first ranks.
     pointers: RefCell<FxHashMap<(u32, u32), u64>>,
+    /// Ranks of which a thread waits and others may want to call.
+    beside: RefCell<Vec<(SimComm, Rc<Slot>)>>,
 }
 
 impl Run {
     pub fn new(processes: Vec<Rc<RefCell<Process>>>) -> Run {
-        Run { processes, aborted: RefCell::default(), targets: RefCell::default(), pointers: RefCell::default() }
+        Run { processes, ..Run::default() }
+    }
+
+    /// Makes ranks go on whose other threads want to call.
+    fn wake_disturbed(&self) {
+        for (endpoint, slot) in &*self.beside.borrow() {
+            if slot.take_disturbed() {
+                endpoint.make_ready();
+            }
+        }
     }
 
     /// What others reach of a rank in a window.
@@ -97,6 +109,8 @@ enum Phase {
     Finishing(Id, usize),
     /// The process waits for one of the requests; it was woken since it began to.
     Parked(Vec<Id>, bool),
+    /// A thread of the process waits until the rank is woken, or the request is complete; it was woken since it began to.
+    Beside(Option<Id>, bool),
 }
 
 /// A rank's program in the simulator.
@@ -124,6 +138,7 @@ enum Done {
     Answer(Answer),
     Answered,
     Park(Vec<Id>),
+    ParkBeside(Option<Id>),
     Leave,
 }
 
@@ -154,13 +169,20 @@ impl Served {
         loop {
             match std::mem::replace(&mut self.phase, Phase::Running) {
                 Phase::Running => match self.await_process() {
-                    None => self.phase = Phase::Commands(0),
+                    None => {
+                        self.run.wake_disturbed();
+                        self.phase = Phase::Commands(0);
+                    }
                     Some(end) => return Poll::Ready(end),
                 },
                 Phase::Commands(position) => match self.carry_out(position)? {
                     (Done::Next, next) => self.phase = Phase::Commands(next),
                     (Done::Wait(id), next) => self.phase = Phase::Finishing(id, next),
                     (Done::Park(ids), _) => self.phase = Phase::Parked(ids, false),
+                    (Done::ParkBeside(quiet), _) => {
+                        self.run.beside.borrow_mut().push((self.endpoint.clone(), self.slot.clone()));
+                        self.phase = Phase::Beside(quiet, self.slot.take_disturbed());
+                    }
                     (Done::Answer(answer), _) => self.answer(answer, &[]),
                     (Done::Answered, _) => {}
                     (Done::Leave, _) => return Poll::Ready(Ok(())),
@@ -181,6 +203,18 @@ impl Served {
                     }
                     self.answer_ready(ready);
                     // Others that receive at this moment run beside it; what all want then comes in the same order.
+                    self.endpoint.defer();
+                    return Poll::Pending;
+                }
+                Phase::Beside(quiet, woken) => {
+                    let is_quiet = quiet.is_some_and(|id| self.poll(id, context).is_some());
+                    if !is_quiet && !woken {
+                        self.phase = Phase::Beside(quiet, true);
+                        return Poll::Pending;
+                    }
+                    let own = self.number();
+                    self.run.beside.borrow_mut().retain(|(endpoint, _)| endpoint.rank() != own);
+                    self.answer(if is_quiet { Answer::Quiet } else { Answer::Done }, &[]);
                     self.endpoint.defer();
                     return Poll::Pending;
                 }
@@ -316,6 +350,7 @@ impl Served {
                 return Ok(Done::Answered);
             }
             Command::Park { ids } => Done::Park(ids),
+            Command::ParkBeside { quiet } => Done::ParkBeside(quiet),
             Command::Cancel { id } => Done::Answer(Answer::Cancelled(self.cancel(id))),
             Command::NewContext => Done::Answer(Answer::Context(self.endpoint.new_context())),
             Command::ContextOf { key } => Done::Answer(Answer::Context(self.endpoint.context_of(key))),

@@ -34,6 +34,8 @@ struct Control {
     answers: AtomicU32,
     /// The number of the process that has come for the rank; 0 before.
     process: AtomicU32,
+    /// 1 if a thread of the rank wants to call while another waits for the hub.
+    disturbed: AtomicU32,
 }
 
 /// Memory of a file, mapped into this process until it ends.
@@ -146,6 +148,17 @@ impl Slot {
     /// Comes for the rank; false where another process has.
     pub fn claim(&self, process: u32) -> bool {
         self.control().process.compare_exchange(0, process, Ordering::AcqRel, Ordering::Acquire).is_ok()
+    }
+
+    /// A thread of the rank wants to call while another waits for the hub.
+    pub fn disturb(&self) {
+        self.control().disturbed.store(1, Ordering::Release);
+    }
+
+    /// Whether a thread has said that it wants to call; it is told once.
+    pub fn take_disturbed(&self) -> bool {
+        let disturbed = &self.control().disturbed;
+        disturbed.load(Ordering::Relaxed) != 0 && disturbed.swap(0, Ordering::Acquire) != 0
     }
 
     /// At the start it is the rank's side.
