@@ -120,6 +120,36 @@ def random_graph(seed: int, vertices: int | None = None, asymmetric: bool = Fals
     return graph(f"random {seed} of {count} vertices{kind}", ranks, count - ranks, links)
 
 
+def random_torus(seed: int) -> Graph:
+    """A torus of 8 to 64 nodes without one or two links, with other speeds along other axes."""
+    draw = random.Random(seed)
+    shapes = [shape for axes in (1, 2, 3) for shape in itertools.product(range(2, 17), repeat=axes)]
+    extents = draw.choice([shape for shape in shapes if 8 <= math.prod(shape) <= 64])
+    speeds = [draw.choice((10e9, 25e9, 50e9, 100e9)) for _ in extents]
+    whole = torus(extents, speeds=speeds)
+    missing = draw.sample(range(len(whole["links"])), 1 if len(extents) == 1 else draw.randint(1, 2))
+    cut = torus(extents, missing, speeds)
+    return cut | {"name": f"random {seed}, {cut['name']}"}
+
+
+def random_dragonfly(seed: int) -> Graph:
+    """A dragonfly of 8 to 64 nodes, some of whose links are slower than others."""
+    draw = random.Random(seed)
+    shapes = itertools.product(range(2, 10), range(2, 6), range(1, 5))
+    whole = dragonfly(*draw.choice([shape for shape in shapes if 8 <= math.prod(shape) <= 64]))
+    links = [link | {"bandwidth": draw.choice((25e9, 25e9, 50e9, 100e9))} for link in whole["links"]]
+    return whole | {"name": f"random {seed}, {whole['name']}", "links": links}
+
+
+RANDOM: tuple[Callable[[int], Graph], ...] = (
+    random_graph,
+    lambda seed: random_graph(seed, asymmetric=True),
+    lambda seed: random_graph(seed, measured=True),
+    random_torus,
+    random_dragonfly,
+)
+"""Networks of 8 to 64 vertices or nodes by a seed."""
+
 NETWORKS: tuple[Callable[[], Graph], ...] = (
     lambda: rails(2),
     lambda: rails(4),

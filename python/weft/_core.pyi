@@ -492,7 +492,7 @@ class CollectiveSchedule:
 
     @property
     def trees(self) -> int:
-        """Trees of all stages."""
+        """Trees of all stages, also those that are written as movements of others."""
 
     @property
     def merged(self) -> bool:

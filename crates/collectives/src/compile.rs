@@ -15,6 +15,7 @@ use crate::predict;
 use crate::schedule::{Bound, Collective, Exchange, KIND, Operation, Schedule, Stage, Transfer, Tree, shards};
 use crate::shallow;
 use crate::symmetric::{self, Moved, Paths};
+use crate::translation::with_movements;
 
 /// What a schedule should be good at.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -101,9 +102,20 @@ pub fn alternatives(
     interrupt: &Interrupt,
 ) -> Result<Vec<Schedule>, CollectiveError> {
     check(fabric, request)?;
+    let is_too_large = check_size(fabric, if request.collective.has_root() { 1 } else { fabric.ranks.len() }).err();
+    alternatives_of_size(fabric, request, effort, interrupt, is_too_large)
+}
+
+/// As [`alternatives`], of a request that is checked; `is_too_large` says why not every rank can have trees of its own.
+fn alternatives_of_size(
+    fabric: &Fabric,
+    request: &Request,
+    effort: f64,
+    interrupt: &Interrupt,
+    is_too_large: Option<CollectiveError>,
+) -> Result<Vec<Schedule>, CollectiveError> {
     let roots: Vec<usize> =
         if request.collective.has_root() { vec![request.root] } else { (0..fabric.ranks.len()).collect() };
-    let is_too_large = check_size(fabric, roots.len()).err();
     let operations = request.collective.operations();
     let schedule = |stages: Vec<Stage>, exchange: Option<Exchange>| Schedule {
         kind: KIND.to_owned(),
@@ -122,19 +134,19 @@ pub fn alternatives(
         let exchanges = forms::exchanges(fabric, collective, bytes, element_bytes, MAX_EXCHANGES, interrupt);
         schedules.extend(exchanges.into_iter().map(|exchange| schedule(Vec::new(), Some(exchange))));
     }
-    if let Some(error) = is_too_large {
-        // Trees are too many for a schedule; exchanges in rounds have fewer transfers.
-        schedules.sort_by(|a, b| a.seconds().total_cmp(&b.seconds()));
-        return if schedules.is_empty() { Err(error) } else { Ok(schedules) };
-    }
     let kinds = match request.method {
         Method::Auto => &[false, true][..],
         Method::Throughput => &[false][..],
         Method::Latency => &[true][..],
     };
-    let stages = match candidates(fabric, operations, &roots, effort, interrupt) {
+    let distributions = |network: &Fabric| match &is_too_large {
+        None => distribute(network, &roots, effort, interrupt),
+        // What is too much for one tree a root may be the movements of a few trees.
+        Some(error) => translated(network, &roots, interrupt)?.map(|moved| vec![moved]).ok_or_else(|| error.clone()),
+    };
+    let stages = match candidates(fabric, operations, &distributions) {
         // Without trees there are exchanges.
-        Err(_) if interrupt.is_requested() && !schedules.is_empty() => Vec::new(),
+        Err(_) if (interrupt.is_requested() || is_too_large.is_some()) && !schedules.is_empty() => Vec::new(),
         candidates => operations
             .iter()
             .zip(candidates?)
@@ -196,6 +208,8 @@ struct Distribution {
     parts: i64,
     cut: Cut,
     merged: bool,
+    /// Where the trees are those of rank 0, the axes along which they are moved to the others.
+    translated: Option<Vec<usize>>,
 }
 
 /// The candidates as stages, with figures.
@@ -249,9 +263,9 @@ fn stage(
         Operation::Reduce => fabric.reversed(),
     };
     let bound = bound(&network, &distribution.cut, roots, request);
-    let Distribution { parts, merged, .. } = distribution;
+    let Distribution { parts, merged, translated, .. } = distribution;
     let trees = trees(&network, operation, distribution.trees, parts, roots, request);
-    let mut stage = Stage { operation, parts, chunks: 1, merged, trees, bound, rate: 0.0, seconds: 0.0 };
+    let mut stage = Stage { operation, parts, chunks: 1, merged, translated, trees, bound, rate: 0.0, seconds: 0.0 };
     stage.rate = rate(fabric, &stage);
     if !merged {
         stage.chunks = predict::best_chunks(fabric, &stage, request.element_bytes);
@@ -261,22 +275,20 @@ fn stage(
 }
 
 /// What distributes for each operation: on the network reversed round for reducing, which where every link has one back is
-/// the same network.
+/// the same network. `distributions` are those of a network.
 fn candidates(
     fabric: &Fabric,
     operations: &[Operation],
-    roots: &[usize],
-    effort: f64,
-    interrupt: &Interrupt,
+    distributions: &dyn Fn(&Fabric) -> Result<Vec<Distribution>, CollectiveError>,
 ) -> Result<Vec<Vec<Distribution>>, CollectiveError> {
     let Some(back) = links_back(fabric) else {
         let network = |operation: &Operation| match operation {
-            Operation::Copy => distribute(fabric, roots, effort, interrupt),
-            Operation::Reduce => distribute(&fabric.reversed(), roots, effort, interrupt),
+            Operation::Copy => distributions(fabric),
+            Operation::Reduce => distributions(&fabric.reversed()),
         };
         return operations.iter().map(network).collect();
     };
-    let copying = distribute(fabric, roots, effort, interrupt)?;
+    let copying = distributions(fabric)?;
     let of = |operation: &Operation| {
         let mut candidates = copying.clone();
         if *operation == Operation::Reduce {
@@ -408,12 +420,32 @@ fn distribute(
         parts: moved.parts,
         cut: cut.clone(),
         merged,
+        translated: None,
     };
     let mut forms: Vec<Distribution> = forms.into_iter().map(distribution).collect();
     if reached < 1.0 - 1e-9 && (is_small && effort > 0.0 || !is_near) {
         or_kept(exact(fabric, &edges, &roots, cut, interrupt), &mut forms, interrupt)?;
     }
     Ok(forms)
+}
+
+/// Trees of rank 0 for all ranks, where the network looks the same from each of them.
+fn translated(
+    fabric: &Fabric,
+    roots: &[usize],
+    interrupt: &Interrupt,
+) -> Result<Option<Distribution>, CollectiveError> {
+    if roots.len() < fabric.ranks.len() {
+        return Ok(None);
+    }
+    let (edges, roots) = reachable(fabric, roots)?;
+    let cut = bound::local(fabric.vertices.len(), &edges, &fabric.ranks, &roots);
+    let enough = cut.inside as f64 / cut.exit as f64;
+    let moved = symmetric::translated(fabric, &edges, enough, interrupt);
+    Ok(moved.map(|(extents, moved)| {
+        let Moved { trees, parts, .. } = moved;
+        Distribution { trees, parts, cut, merged: false, translated: Some(extents) }
+    }))
 }
 
 /// Adds one more to what there is; what was interrupted is missed only where there is nothing else.
@@ -442,7 +474,14 @@ fn flat(fabric: &Fabric, edges: &[Edge], roots: &[usize], cut: &Cut) -> Vec<Dist
     let alone = |moved: Moved| {
         let trees: Vec<PackedTree> = moved.trees.into_iter().filter(|tree| roots.contains(&tree.root)).collect();
         // Of one tree every message is one of its transfers, merged or not.
-        [true, false].map(|merged| Distribution { trees: trees.clone(), parts: moved.parts, cut: cut.clone(), merged })
+        let (parts, translated) = (moved.parts, None);
+        [true, false].map(|merged| Distribution {
+            trees: trees.clone(),
+            parts,
+            cut: cut.clone(),
+            merged,
+            translated: translated.clone(),
+        })
     };
     let mut flat = symmetric::binomial(&paths, edges, &fabric.ranks);
     if flat.is_empty() {
@@ -469,7 +508,7 @@ fn exact(
     go_on(interrupt)?;
     let (trees, parts) =
         packed.ok_or_else(|| CollectiveError::new("a defect of weft: no spanning trees where flows say there are"))?;
-    Ok(Distribution { trees, parts, cut, merged: false })
+    Ok(Distribution { trees, parts, cut, merged: false, translated: None })
 }
 
 /// A root and a rank that it has no path to.
@@ -569,6 +608,10 @@ fn rate(fabric: &Fabric, stage: &Stage) -> f64 {
     for tree in &stage.trees {
         tree.transfers.iter().flat_map(|transfer| &transfer.2).for_each(|&link| weight[link as usize] += tree.weight);
     }
+    let weight = with_movements(fabric, stage, weight);
     let used = fabric.links.iter().zip(weight).filter(|(_, weight)| *weight > 0);
     used.map(|(link, weight)| link.bandwidth * stage.parts as f64 / weight as f64).fold(f64::INFINITY, f64::min)
 }
+
+#[cfg(test)]
+mod tests;

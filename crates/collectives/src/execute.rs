@@ -10,6 +10,7 @@ use weft_comm::{Buffer, CommError, Communicator, Payload, Program, Reduction, So
 use crate::error::CollectiveError;
 use crate::merge::merge;
 use crate::schedule::{Collective, Exchange, Message, Operation, Schedule, Stage, Transfer, shards};
+use crate::translation::Translations;
 
 /// The part of one rank in one tree.
 #[derive(Clone, Debug)]
@@ -33,6 +34,41 @@ enum Plan {
     Pipelined(Vec<Role>),
     /// Its messages, round by round.
     Rounds(Vec<Round>),
+    /// Its part in each tree of rank 0 and in all movements of it, piece by piece.
+    Moved(Arc<Moved>),
+}
+
+/// What all ranks do in a stage whose trees are those of rank 0, moved.
+#[derive(Clone, Debug)]
+struct Moved {
+    moves: Translations,
+    /// Of every rank its part in the trees that are written.
+    roles: Vec<Vec<Role>>,
+    /// Start and bytes of what each root has.
+    shards: Vec<(u64, u64)>,
+}
+
+impl Moved {
+    /// The part of a rank in the trees of all roots: that of whoever is moved to it, for each movement.
+    fn roles_of(&self, rank: usize) -> Vec<Role> {
+        let mut roles = Vec::new();
+        for (written, of_rank) in self.roles.iter().enumerate() {
+            let by = self.moves.between(written, rank);
+            let moved = |&(peer, tag): &(usize, Tag)| (self.moves.rank(peer, by), tag);
+            let (first, length) = self.shards[by];
+            roles.extend(of_rank.iter().map(|role| {
+                let (start, end) = (role.start.min(length), (role.start + role.bytes).min(length));
+                Role {
+                    start: first + start,
+                    bytes: end - start,
+                    receives: role.receives.iter().map(moved).collect(),
+                    sends: role.sends.iter().map(moved).collect(),
+                    ..*role
+                }
+            }));
+        }
+        roles
+    }
 }
 
 /// The other rank, the tag, and start and bytes of the ranges that it carries.
@@ -98,6 +134,7 @@ impl Timed {
             match plan {
                 Plan::Pipelined(roles) => self.pipelined(comm, roles, buffer).await?,
                 Plan::Rounds(rounds) => self.rounds(comm, rounds, buffer).await?,
+                Plan::Moved(moved) => self.pipelined(comm, &moved.roles_of(comm.rank()), buffer).await?,
             }
         }
         Ok(())
@@ -305,7 +342,14 @@ fn plans(schedule: &Schedule) -> Result<Vec<Vec<Plan>>, CollectiveError> {
     let mut plans = vec![Vec::new(); ranks];
     let mut tags = FxHashMap::default();
     for stage in &schedule.stages {
-        let of_stage = if stage.merged { rounds(stage, ranks, &mut tags)? } else { roles(stage, ranks, &mut tags)? };
+        let of_stage = match &stage.translated {
+            Some(extents) => vec![Plan::Moved(Arc::new(moved(schedule, stage, extents, &mut tags)?)); ranks],
+            None if stage.merged => rounds(stage, ranks, &mut tags)?,
+            None => {
+                let roles = roles(stage, ranks, &mut |from, to| next_tag(&mut tags, from, to))?;
+                roles.into_iter().map(Plan::Pipelined).collect()
+            }
+        };
         plans.iter_mut().zip(of_stage).for_each(|(plans, plan)| plans.push(plan));
     }
     if let Some(exchange) = &schedule.exchange {
@@ -327,12 +371,30 @@ fn next_tag(tags: &mut Tags, from: usize, to: usize) -> Result<Tag, CollectiveEr
     Ok(Tag::User(*tag - 1))
 }
 
-fn roles(stage: &Stage, ranks: usize, tags: &mut Tags) -> Result<Vec<Plan>, CollectiveError> {
+/// Every movement of a transfer is between other ranks than its others. Transfers have different tags where one is between
+/// ranks that another is moved to, whose distance is the same.
+fn moved(schedule: &Schedule, stage: &Stage, extents: &[usize], tags: &mut Tags) -> Result<Moved, CollectiveError> {
+    let Some(moves) = Translations::of(&schedule.fabric, extents) else {
+        return Err(CollectiveError::new(
+            "its trees are moved on a network that does not look the same from every rank",
+        ));
+    };
+    let ranks = schedule.fabric.ranks.len();
+    let roles = roles(stage, ranks, &mut |from, to| next_tag(tags, ranks, moves.between(from, to)))?;
+    Ok(Moved { moves, roles, shards: shards(schedule.bytes, schedule.element_bytes, ranks) })
+}
+
+/// The parts of all ranks in the trees that are written; `next_tag` is the tag of the next transfer between two.
+fn roles(
+    stage: &Stage,
+    ranks: usize,
+    next_tag: &mut dyn FnMut(usize, usize) -> Result<Tag, CollectiveError>,
+) -> Result<Vec<Vec<Role>>, CollectiveError> {
     let mut roles = vec![Vec::new(); ranks];
     for tree in &stage.trees {
         let mut of_tree: Vec<Option<Role>> = vec![None; ranks];
         for transfer in &tree.transfers {
-            let tag = next_tag(tags, transfer.0, transfer.1)?;
+            let tag = next_tag(transfer.0, transfer.1)?;
             let sender = of_tree[transfer.0].get_or_insert_with(|| empty_role(stage, tree));
             sender.sends.push((transfer.1, tag));
             let depth = sender.depth + 1;
@@ -342,7 +404,7 @@ fn roles(stage: &Stage, ranks: usize, tags: &mut Tags) -> Result<Vec<Plan>, Coll
         }
         roles.iter_mut().zip(of_tree).for_each(|(roles, role)| roles.extend(role));
     }
-    Ok(roles.into_iter().map(Plan::Pipelined).collect())
+    Ok(roles)
 }
 
 fn rounds(stage: &Stage, ranks: usize, tags: &mut Tags) -> Result<Vec<Plan>, CollectiveError> {

@@ -22,6 +22,7 @@ mod shallow;
 mod steps;
 mod switches;
 mod symmetric;
+mod translation;
 mod verify;
 
 pub use compile::{DEFAULT_EFFORT, Method, Request, alternatives, compile};

@@ -9,6 +9,7 @@
 use crate::fabric::Fabric;
 use crate::merge::merge;
 use crate::schedule::{Exchange, Operation, Stage, Transfer, Tree};
+use crate::translation::with_movements;
 
 /// More chunks than this are not tried: each is a message of its own.
 const MAX_CHUNKS: u64 = 1 << 14;
@@ -83,7 +84,7 @@ pub fn best_chunks(fabric: &Fabric, stage: &Stage, element_bytes: u64) -> u64 {
     counts.min_by(|&a, &b| terms.seconds(a).total_cmp(&terms.seconds(b))).unwrap_or(1)
 }
 
-/// Bytes that each link carries.
+/// Bytes that each link carries. Where trees are moved to all ranks, as if everybody had as many bytes as rank 0.
 pub fn link_bytes(fabric: &Fabric, stage: &Stage) -> Vec<f64> {
     let mut bytes = vec![0.0; fabric.links.len()];
     for tree in &stage.trees {
@@ -92,7 +93,7 @@ pub fn link_bytes(fabric: &Fabric, stage: &Stage) -> Vec<f64> {
             .flat_map(|transfer| &transfer.2)
             .for_each(|&link| bytes[link as usize] += tree.bytes as f64);
     }
-    bytes
+    with_movements(fabric, stage, bytes)
 }
 
 /// The parts of the time that do not depend on the number of chunks.
@@ -107,11 +108,16 @@ impl Terms {
     fn of(fabric: &Fabric, stage: &Stage) -> Terms {
         let bytes = link_bytes(fabric, stage);
         let load = fabric.links.iter().zip(bytes).map(|(link, bytes)| bytes / link.bandwidth).fold(0.0, f64::max);
-        let mut messages = vec![0u64; fabric.ranks.len()];
-        for transfer in stage.trees.iter().filter(|tree| tree.bytes > 0).flat_map(|tree| &tree.transfers) {
-            messages[transfer.0] += 1;
-        }
-        let overhead = messages.into_iter().max().unwrap_or(0) as f64 * fabric.message_seconds;
+        let transfers = || stage.trees.iter().filter(|tree| tree.bytes > 0).flat_map(|tree| &tree.transfers);
+        let messages = if stage.translated.is_some() {
+            // Every transfer is moved to where each rank is its sender.
+            transfers().count() as u64
+        } else {
+            let mut messages = vec![0u64; fabric.ranks.len()];
+            transfers().for_each(|transfer| messages[transfer.0] += 1);
+            messages.into_iter().max().unwrap_or(0)
+        };
+        let overhead = messages as f64 * fabric.message_seconds;
         let mut paths: Vec<(f64, f64)> = Vec::new();
         stage.trees.iter().for_each(|tree| add_paths(fabric, stage.operation, tree, &mut paths));
         Terms { load, overhead, paths: undominated(paths) }

@@ -118,6 +118,14 @@ pub struct Stage {
     /// Whether all that goes from one rank to another is one message, which is sent when the sender has all of it.
     #[serde(default)]
     pub merged: bool,
+    /// Where only the trees of rank 0 are written: the extents of axes along which ranks are numbered, the last axis
+    /// fastest. Every rank has the same trees, moved along the axes and round their ends by its coordinates.
+    ///
+    /// Links start and end at ranks then, and moving takes every link to one as fast; of several between the same ranks
+    /// that are alike, in the order of their numbers. The bytes of a rank are divided among its trees at the same offsets
+    /// as those of rank 0, which has no fewer.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub translated: Option<Vec<usize>>,
     pub trees: Vec<Tree>,
     pub bound: Bound,
     /// What the trees let each root distribute or collect if nothing but bandwidth limits, bytes a second.
@@ -234,12 +242,22 @@ impl Schedule {
             if stage.merged {
                 transfers().map(|transfer| (transfer.0, transfer.1)).collect::<FxHashSet<_>>().len() as u64
             } else {
-                transfers().count() as u64 * stage.chunks
+                transfers().count() as u64 * stage.chunks * self.movements(stage)
             }
         };
         let exchanged = self.exchange.iter().flat_map(|exchange| &exchange.rounds);
         let exchanged: usize = exchanged.map(|round| round.messages.len()).sum();
         self.stages.iter().map(of_stage).sum::<u64>() + exchanged as u64
+    }
+
+    /// How many trees all stages have, written out or not.
+    pub fn trees(&self) -> u64 {
+        self.stages.iter().map(|stage| stage.trees.len() as u64 * self.movements(stage)).sum()
+    }
+
+    /// For how many ranks each tree of a stage stands.
+    fn movements(&self, stage: &Stage) -> u64 {
+        if stage.translated.is_some() { self.fabric.ranks.len() as u64 } else { 1 }
     }
 
     /// What people call the way in which it is done.

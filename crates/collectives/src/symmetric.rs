@@ -7,7 +7,9 @@
 use weft_base::Interrupt;
 
 use crate::bound::Edge;
+use crate::fabric::Fabric;
 use crate::packing::PackedTree;
+use crate::translation::Translations;
 
 /// Transfers of all trees together that a schedule may have: some hundred bytes each while it is made and written.
 pub const MAX_TRANSFERS: usize = 1 << 23;
@@ -84,6 +86,40 @@ pub fn best(paths: &Paths, edges: &[Edge], ranks: &[usize], enough: f64, interru
 /// Shapes with weights for each class of roots; the weights of every class have the same sum.
 type Deal<'a> = Vec<Vec<(Shape<'a>, u64)>>;
 
+/// Trees of rank 0 that, moved to every rank, do best together, and the extents of the axes along which they are moved.
+/// `None` where no numbering of ranks along axes takes the network to itself.
+///
+/// Only neighbours are looked at: where there are more ranks than tables of their pairs allow, trees go from one to the
+/// next. `enough` is as in [`best`].
+pub fn translated(fabric: &Fabric, edges: &[Edge], enough: f64, interrupt: &Interrupt) -> Option<(Vec<usize>, Moved)> {
+    let ranks = &fabric.ranks;
+    let paths = Paths::of_neighbours(fabric.vertices.len(), edges, ranks);
+    if !paths.is_direct {
+        return None;
+    }
+    let mut best: Option<(Vec<usize>, Moved)> = None;
+    for extents in axes(&paths, edges) {
+        let Some(moves) = Translations::of(fabric, &extents) else { continue };
+        let of_kind: Vec<Edge> = moves.links_of_first().iter().map(|&link| edges[link as usize]).collect();
+        let loads = |shape: &Shape| {
+            let mut loads = vec![0; moves.kinds()];
+            walk(shape, 0, &paths, |_, _, path| path.iter().for_each(|&link| loads[moves.kind(link)] += 1))?;
+            Some(loads)
+        };
+        let candidates = distinct(&extents, loads, interrupt);
+        let Some((fullness, chosen)) = mix(&candidates, &of_kind, enough, MAX_DEALT) else { continue };
+        if best.as_ref().is_none_or(|(_, known)| fullness < known.fullness * (1.0 - 1e-9)) {
+            let parts = chosen.iter().map(|(_, weight)| *weight as i64).sum();
+            let trees = chosen.iter().map(|(shape, weight)| tree(shape, 0, *weight as i64, &paths, ranks)).collect();
+            best = Some((extents.clone(), Moved { trees, parts, fullness }));
+        }
+        if best.as_ref().is_some_and(|(_, known)| known.fullness <= enough * (1.0 + 1e-9)) {
+            break;
+        }
+    }
+    best
+}
+
 /// The shapes of a root: neighbours along every axis are of different classes.
 fn hand<'a, 'b>(deal: &'b Deal<'a>, root: usize) -> &'b [(Shape<'a>, u64)] {
     let (mut rest, mut sum) = (root, 0);
@@ -101,9 +137,18 @@ fn candidates<'a>(
     edges: &[Edge],
     interrupt: &Interrupt,
 ) -> Vec<(Shape<'a>, Vec<u64>)> {
+    distinct(extents, |shape| loads(paths, edges.len(), |_| vec![(shape, 1)]), interrupt)
+}
+
+/// Shapes whose `loads` differ.
+fn distinct<'a>(
+    extents: &'a [usize],
+    loads: impl Fn(&Shape) -> Option<Vec<u64>>,
+    interrupt: &Interrupt,
+) -> Vec<(Shape<'a>, Vec<u64>)> {
     let mut candidates: Vec<(Shape, Vec<u64>)> = Vec::new();
     for shape in shapes(extents).take_while(|_| !interrupt.is_requested()) {
-        if let Some(loads) = loads(paths, edges.len(), |_| vec![(&shape, 1)])
+        if let Some(loads) = loads(&shape)
             && candidates.iter().all(|known| known.1 != loads)
         {
             candidates.push((shape, loads));
@@ -161,7 +206,8 @@ pub fn binomial(paths: &Paths, edges: &[Edge], ranks: &[usize]) -> Vec<Moved> {
     trees
 }
 
-/// Weights of the candidates: all equal, one alone, or what adding and removing one at a time from there makes better.
+/// Weights of the candidates: all equal, one alone, or one after another as links have least, and what adding and removing
+/// one at a time from there makes better.
 fn mix<'a>(
     candidates: &[(Shape<'a>, Vec<u64>)],
     edges: &[Edge],
@@ -178,7 +224,7 @@ fn mix<'a>(
     ];
     let masked = masks.map(|mask| candidates.iter().map(|(shape, _)| u64::from(mask(shape))).collect::<Vec<u64>>());
     let single = (0..count).map(|chosen| (0..count).map(|other| u64::from(other == chosen)).collect());
-    let starts = single.chain(masked);
+    let starts = single.chain(masked).chain([one_by_one(candidates, edges, enough, most)]);
     let score = |weights: &Vec<u64>| fullness(candidates, weights, edges);
     let fits = |weights: &Vec<u64>| (1..=most as u64).contains(&weights.iter().sum());
     let start = starts.filter(fits).map(|weights| (score(&weights), weights));
@@ -198,6 +244,38 @@ fn mix<'a>(
     }
     let chosen = candidates.iter().zip(weights).filter(|(_, weight)| *weight > 0);
     Some((best, chosen.map(|((shape, _), weight)| (shape.clone(), weight)).collect()))
+}
+
+/// What the load of a link by its capacity is raised to: links that are fuller than others count for more.
+const FULL_LINKS: i32 = 16;
+
+/// Weights by adding, as often as there may be shapes, the one after which links are fullest least: the first sum of them
+/// that comes within a thousandth of `enough`, or the best of all.
+fn one_by_one(candidates: &[(Shape, Vec<u64>)], edges: &[Edge], enough: f64, most: usize) -> Vec<u64> {
+    let mut weights = vec![0; candidates.len()];
+    let mut loads = vec![0u64; edges.len()];
+    let (mut best, mut least) = (weights.clone(), f64::INFINITY);
+    for count in 1..=most {
+        let even = count as f64 * enough;
+        let cost = |(_, added): &(Shape, Vec<u64>)| {
+            let of_links = loads.iter().zip(added).zip(edges);
+            of_links
+                .map(|((&load, &more), edge)| ((load + more) as f64 / edge.2 as f64 / even).powi(FULL_LINKS))
+                .sum::<f64>()
+        };
+        let costs = candidates.iter().map(cost).enumerate();
+        let Some((chosen, _)) = costs.min_by(|a, b| a.1.total_cmp(&b.1)) else { break };
+        weights[chosen] += 1;
+        loads.iter_mut().zip(&candidates[chosen].1).for_each(|(load, more)| *load += more);
+        let full = loads.iter().zip(edges).map(|(&load, edge)| load as f64 / edge.2 as f64).fold(0.0, f64::max);
+        if full / (count as f64) < least * (1.0 - 1e-9) {
+            (best, least) = (weights.clone(), full / count as f64);
+        }
+        if least <= enough * (1.0 + 1e-3) {
+            break;
+        }
+    }
+    best
 }
 
 /// The most of a link's load by capacity, for one tree a root.
@@ -313,6 +391,25 @@ impl Paths {
         let is_direct = edges.iter().all(|edge| rank_of[edge.0].is_some() && rank_of[edge.1].is_some());
         let reached = ranks.iter().map(|&start| search(start, &out, edges, &rank_of, forwards)).collect();
         Paths { count: ranks.len(), is_direct, rank_of, reached }
+    }
+
+    /// Links to neighbours only; of several to the same one those to different ranks take different ones.
+    fn of_neighbours(vertices: usize, edges: &[Edge], ranks: &[usize]) -> Paths {
+        let mut rank_of = vec![None; vertices];
+        ranks.iter().enumerate().for_each(|(rank, &vertex)| rank_of[vertex] = Some(rank));
+        let is_direct = edges.iter().all(|edge| rank_of[edge.0].is_some() && rank_of[edge.1].is_some());
+        let mut parallel: Vec<Vec<(u32, Vec<u32>)>> = vec![Vec::new(); ranks.len()];
+        for (number, edge) in edges.iter().enumerate() {
+            if let (Some(from), Some(to)) = (rank_of[edge.0], rank_of[edge.1]) {
+                parallel[from].push((to as u32, vec![number as u32]));
+            }
+        }
+        let chosen = |mut links: Vec<(u32, Vec<u32>)>| {
+            links.sort_unstable();
+            let to_one = links.chunk_by(|a, b| a.0 == b.0);
+            to_one.map(|links| links[links[0].0 as usize % links.len()].clone()).collect()
+        };
+        Paths { count: ranks.len(), is_direct, rank_of, reached: parallel.into_iter().map(chosen).collect() }
     }
 
     /// How many ranks there are.

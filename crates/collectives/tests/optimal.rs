@@ -208,3 +208,23 @@ fn without_effort_there_is_a_schedule_all_the_same() {
         }
     }
 }
+
+#[test]
+fn more_ranks_than_trees_may_have_are_movements_of_the_first() {
+    let pod = of_topology("a pod", &Topology::Torus { extents: vec![16, 16, 16] }, None);
+    for collective in [Collective::Allgather, Collective::ReduceScatter, Collective::Allreduce] {
+        let request = Request { collective, bytes: 4 << 20, element_bytes: 4, root: 0, method: Method::Throughput };
+        let schedule = compile(&pod, &request).unwrap();
+        verify(&schedule).unwrap();
+        assert!(schedule.efficiency() >= 0.99, "{}: {}", collective.name(), schedule.efficiency());
+        let written: usize = schedule.stages.iter().map(|stage| stage.trees.len()).sum();
+        assert_eq!(schedule.trees(), 4096 * written as u64);
+        assert!(schedule.stages.iter().all(|stage| stage.translated == Some(vec![16, 16, 16])));
+    }
+    // A pod without a link does not look the same from every chip.
+    let broken = of_topology("a broken pod", &Topology::Torus { extents: vec![16, 16, 16] }, Some(5));
+    let method = Method::Throughput;
+    let request = Request { collective: Collective::Allgather, bytes: 4 << 20, element_bytes: 4, root: 0, method };
+    let error = compile(&broken, &request).unwrap_err().to_string();
+    assert!(error.contains("4096 trees of 4095 transfers are more than a schedule may have"), "{error}");
+}

@@ -137,10 +137,10 @@ impl PyCollectiveSchedule {
         self.0.efficiency()
     }
 
-    /// Trees of all stages.
+    /// Trees of all stages, also those that are written as movements of others.
     #[getter]
-    fn trees(&self) -> usize {
-        self.0.stages.iter().map(|stage| stage.trees.len()).sum()
+    fn trees(&self) -> u64 {
+        self.0.trees()
     }
 
     /// Whether it is of trees, and all that goes from one rank to another is one message, in every stage.

@@ -58,7 +58,8 @@ def _stage(number: int, stage: dict[str, Any]) -> Iterator[str]:
     of_root = [tree for tree in trees if tree["root"] == root]
     pieces = "merged messages" if stage["merged"] else f"in {stage['chunks']:,} pieces"
     yield ""
-    yield f"stage {number}: {stage['operation']}, {len(trees):,} trees, {pieces}; of root {root}:"
+    moved = ", which are moved to all ranks" if stage.get("translated") else ""
+    yield f"stage {number}: {stage['operation']}, {len(trees):,} trees{moved}, {pieces}; of root {root}:"
     for index, tree in enumerate(of_root[:4]):
         yield f"  tree {index}: {tree['bytes']:,} bytes from {tree['start']:,}"
         yield from _tree(tree, stage["operation"])

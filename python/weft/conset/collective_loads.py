@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -82,9 +83,16 @@ def loads(schedule: Content) -> list[Load]:
     """
     fabric = schedule["fabric"]
     carried = [0] * len(fabric["links"])
-    for links, length in _transfers(schedule):
-        for link in links:
-            carried[link] += length
+    for stage in schedule["stages"]:
+        transfers = ((links, tree["bytes"]) for tree in stage["trees"] for _, _, links in tree["transfers"])
+        own = _carried(transfers, len(carried))
+        if stage.get("translated"):
+            own = _moved(own, fabric, stage["translated"])
+        carried = [before + more for before, more in zip(carried, own, strict=True)]
+    exchange = schedule.get("exchange")
+    if exchange is not None:
+        messages = (message for step in exchange["rounds"] for message in step["messages"])
+        carried = _carried(((exchange["routes"][route][2], length) for route, _, length in messages), len(carried))
     names = fabric["vertices"]
     known = [
         Load(number, names[link["from"]], names[link["to"]], length, length / link["bandwidth"])
@@ -93,15 +101,37 @@ def loads(schedule: Content) -> list[Load]:
     return sorted(known, key=lambda load: (-load.seconds, load.link))
 
 
-def _transfers(schedule: Content) -> Iterator[tuple[list[int], int]]:
-    """Links and bytes of every transfer and every message."""
-    for stage in schedule["stages"]:
-        for tree in stage["trees"]:
-            yield from ((links, tree["bytes"]) for _, _, links in tree["transfers"])
-    exchange = schedule.get("exchange")
-    if exchange is not None:
-        for step in exchange["rounds"]:
-            yield from ((exchange["routes"][route][2], length) for route, _, length in step["messages"])
+def _carried(transfers: Iterable[tuple[Sequence[int], int]], count: int) -> list[int]:
+    """Bytes on each of `count` links, from the links and bytes of every transfer."""
+    carried = [0] * count
+    for links, length in transfers:
+        for link in links:
+            carried[link] += length
+    return carried
+
+
+def _moved(written: Sequence[int], fabric: Content, extents: Sequence[int]) -> list[int]:
+    """What is on each link where the trees of rank 0, which put `written` on links, are moved to all ranks.
+
+    Links are of one kind where moving takes one to the other: those with the same steps along the axes, bandwidth and
+    latency, of several that start at the same rank in the order of their numbers. Every link then carries what all of
+    its kind have of the written trees, as if all ranks had as many bytes as rank 0.
+    """
+    rank_of = {vertex: rank for rank, vertex in enumerate(fabric["ranks"])}
+    kinds: list[tuple[Any, ...]] = []
+    alike: Counter[tuple[Any, ...]] = Counter()
+    for link in fabric["links"]:
+        start, end, steps = rank_of[link["from"]], rank_of[link["to"]], []
+        for extent in reversed(extents):
+            steps.append((end - start) % extent)
+            start, end = start // extent, end // extent
+        likeness = (*steps, link["bandwidth"], link["latency"])
+        kinds.append((*likeness, alike[link["from"], likeness]))
+        alike[link["from"], likeness] += 1
+    of_kind: Counter[tuple[Any, ...]] = Counter()
+    for kind, length in zip(kinds, written, strict=True):
+        of_kind[kind] += length
+    return [of_kind[kind] for kind in kinds]
 
 
 def cuts(schedule: Content) -> list[Cut]:

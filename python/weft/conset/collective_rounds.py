@@ -12,6 +12,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from weft._core import UsageError
+
 if TYPE_CHECKING:
     from weft._core import CollectiveSchedule
 
@@ -47,6 +49,11 @@ class Round:
 def rounds(schedule: CollectiveSchedule) -> list[Round]:
     """The rounds of a verified schedule, in order.
 
+    Raises
+    ------
+    UsageError
+        If its trees are written for rank 0 only and moved to the others: all their messages are too many.
+
     Examples
     --------
     >>> from weft.conset import collectives
@@ -58,6 +65,12 @@ def rounds(schedule: CollectiveSchedule) -> list[Round]:
     content = json.loads(schedule.to_json())
     if "exchange" in content:
         return list(_exchanged(content["exchange"], content["element_bytes"]))
+    if any(stage.get("translated") for stage in content["stages"]):
+        raise UsageError(
+            f"the {schedule.collective} on {schedule.machine} has {schedule.trees:,} trees, written for rank 0 and "
+            f"moved to the others; its {schedule.messages:,} messages are too many to be written one by one: compile "
+            "for a group of its nodes"
+        )
     return [
         each
         for stage in content["stages"]

@@ -12,7 +12,7 @@ import pytest
 
 import weft
 from weft import UsageError
-from weft.conset import collectives
+from weft.conset import collective_loads, collective_rounds, collectives
 
 _RING = {
     "name": "ring",
@@ -177,7 +177,7 @@ _PROGRAM = """
 import sys
 import numpy as np
 from mpi4py import MPI
-from weft.conset import collectives
+from weft.conset import collective_loads, collective_rounds, collectives
 
 comm = MPI.COMM_WORLD
 rank, ranks = comm.Get_rank(), comm.Get_size()
@@ -251,6 +251,30 @@ def test_more_ranks_than_trees_may_have_exchange_in_rounds(tmp_path: Path) -> No
         done = _weft("compile", words, "--on", str(star), "--bytes", "1M", "--method", refusal)
         assert done.returncode == 2
         assert "3000 trees of 2999 transfers are more than a schedule may have" in done.stderr
+
+
+def test_trees_of_rank_0_stand_for_those_of_all_chips_of_a_pod(tmp_path: Path) -> None:
+    schedule = collectives.compile("allgather", "tpu-v4", "256M", method="throughput").schedule
+    schedule.verify()
+    assert schedule.efficiency > 0.99
+    content = json.loads(schedule.to_json())
+    (stage,) = content["stages"]
+    assert stage["translated"] == [16, 16, 16]
+    assert schedule.trees == 4096 * len(stage["trees"])
+    # Every chip receives what all others have, and the links carry nothing else.
+    carried = [load.bytes for load in collective_loads.loads(content)]
+    assert sum(carried) == 4095 * (256 << 20)
+    assert max(carried) < 1.02 * min(carried)
+    with pytest.raises(UsageError, match=r"trees, written for rank 0 and moved to the others.*group of its nodes"):
+        collective_rounds.rounds(schedule)
+    schedule_file = tmp_path / "allgather.json"
+    schedule_file.write_text(schedule.to_json())
+    shown = _weft("show", str(schedule_file), "--format", "text")
+    assert shown.returncode == 0, shown.stderr
+    assert "trees, which are moved to all ranks" in shown.stdout
+    refused = _weft("export", str(schedule_file), "--format", "c")
+    assert refused.returncode == 2
+    assert "too many to be written one by one" in refused.stderr
 
 
 _COPYING = """

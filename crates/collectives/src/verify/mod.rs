@@ -5,12 +5,14 @@
 //! the cut of the bound is counted again, link by link.
 
 mod exchange;
+mod movement;
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::error::CollectiveError;
 use crate::fabric::Fabric;
 use crate::schedule::{Collective, Operation, Schedule, Stage, Transfer, Tree};
+use movement::Kinds;
 
 /// Figures that were computed in another order may differ by this part.
 const TOLERANCE: f64 = 1e-9;
@@ -52,8 +54,11 @@ pub fn verify(schedule: &Schedule) -> Result<(), CollectiveError> {
     expect(operations == stages, format!("the stages are {operations:?}, expected {stages:?}"))?;
     schedule.stages.iter().enumerate().try_for_each(|(number, stage)| {
         let fabric = &schedule.fabric;
-        let checker = Checker { schedule, fabric, stage, roots: &roots, paths: Paths::of(fabric) };
-        checker.check().map_err(|error| CollectiveError::new(format!("stage {number}: {error}")))
+        let checker = Checker { schedule, fabric, stage, roots: &roots, paths: Paths::of(fabric), kinds: None };
+        checker
+            .with_kinds()
+            .and_then(|checker| checker.check())
+            .map_err(|error| CollectiveError::new(format!("stage {number}: {error}")))
     })
 }
 
@@ -66,6 +71,8 @@ struct Checker<'a> {
     stage: &'a Stage,
     roots: &'a [usize],
     paths: Paths<'a>,
+    /// Where the trees of rank 0 stand for those of all, the kinds of links.
+    kinds: Option<Kinds>,
 }
 
 /// What paths may be on a network.
@@ -110,6 +117,38 @@ impl<'a> Paths<'a> {
 }
 
 impl Checker<'_> {
+    /// With the kinds of links, where trees are moved: those of rank 0 are written, and no messages are merged.
+    fn with_kinds(self) -> Result<Self, CollectiveError> {
+        let Some(extents) = &self.stage.translated else { return Ok(self) };
+        let wrong = |what: &str| Err(CollectiveError::new(format!("its trees are moved to all ranks, {what}")));
+        if self.stage.merged {
+            return wrong("so its messages cannot be merged");
+        }
+        if self.roots.len() != self.fabric.ranks.len() {
+            return wrong("but not all ranks are roots");
+        }
+        if let Some(tree) = self.stage.trees.iter().find(|tree| tree.root != 0) {
+            return wrong(&format!("so those of rank 0 are written; one has root {}", tree.root));
+        }
+        match Kinds::of(self.fabric, extents) {
+            Ok(kinds) => Ok(Checker { kinds: Some(kinds), ..self }),
+            Err(what) => wrong(&what),
+        }
+    }
+
+    /// The roots whose trees are written.
+    fn written_roots(&self) -> &[usize] {
+        if self.kinds.is_some() { &self.roots[..1] } else { self.roots }
+    }
+
+    /// What trees put on links, with all that those stand for that are written.
+    fn with_movements<T: std::iter::Sum<T> + Copy>(&self, written: Vec<T>) -> Vec<T> {
+        match &self.kinds {
+            Some(kinds) => kinds.spread(&written),
+            None => written,
+        }
+    }
+
     fn check(&self) -> Result<(), CollectiveError> {
         if self.stage.chunks == 0 || self.stage.parts <= 0 {
             return Err(CollectiveError::new("expected chunks and parts above 0"));
@@ -186,7 +225,7 @@ impl Checker<'_> {
         let elements = self.schedule.bytes / element;
         let count = self.roots.len() as u64;
         let mut start = 0;
-        for (index, &root) in self.roots.iter().enumerate() {
+        for (index, &root) in self.written_roots().iter().enumerate() {
             let bytes = (elements / count + u64::from((index as u64) < elements % count)) * element;
             let mut trees: Vec<&Tree> = self.stage.trees.iter().filter(|tree| tree.root == root).collect();
             trees.sort_by_key(|tree| (tree.start, tree.bytes));
@@ -227,6 +266,7 @@ impl Checker<'_> {
                 transfer.2.iter().for_each(|&link| shares[link as usize] += i128::from(tree.weight));
             }
         }
+        let shares = self.with_movements(shares);
         let mut fullest = 0.0f64;
         for (number, (link, share)) in self.fabric.links.iter().zip(shares).enumerate() {
             let used = rate * share as f64 / self.stage.parts as f64 / link.bandwidth;
@@ -393,6 +433,10 @@ impl Checker<'_> {
                 Operation::Reduce => tree.transfers.iter().rev().for_each(|t| visit(t.0, t.1, &t.2)),
             }
         }
+        // A transfer is moved once to where each rank is its sender.
+        let all = self.kinds.as_ref().map(|_| sent.iter().sum::<f64>());
+        let carried = self.with_movements(carried);
+        let sent = all.map_or(sent, |all| vec![all]);
         let load = carried.into_iter().fold(0.0, f64::max);
         let busy = sent.into_iter().fold(0.0, f64::max) * chunks;
         load.max(busy) + fill

@@ -17,6 +17,7 @@ mod finish;
 mod improve;
 mod negotiate;
 mod nested;
+mod opposed;
 mod perfect;
 mod placement;
 mod plan;

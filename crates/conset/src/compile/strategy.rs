@@ -3,7 +3,8 @@
 use super::candidates::{Best, Compilation};
 use super::improve::First;
 use super::plan::Plan;
-use super::{CompileError, apr, improve, nested, shares};
+use super::shares::Allowed;
+use super::{CompileError, apr, improve, nested, opposed, shares};
 use crate::bounds::{Demand, least_switching, lower_bounds};
 
 /// Vertices over which the paper's compiler may search where its plan is one candidate: some ten seconds.
@@ -17,6 +18,9 @@ const BASELINE_SIZE_BESIDE: usize = 20_000_000;
 
 /// Share of the effort that goes into dividing words among the phases of one plan.
 const DIVIDING: f64 = 0.3;
+
+/// The same of the first plan, where all phases are to take equally long: mostly others come nearer to the bound.
+const EVEN: f64 = 0.12;
 
 /// Share of the effort that is left then for the best of these plans.
 const LAST: f64 = 0.9;
@@ -57,7 +61,17 @@ impl Compilation<'_> {
     fn divided(&self, best: &mut Best) -> bool {
         let Some((_, plan)) = best.clone() else { return false };
         let steps = self.control.budget() * DIVIDING;
-        let close = shares::improve(self, &plan, steps, 20_000, best);
+        let even = Allowed::even(plan.len());
+        let close = shares::improve(self, &plan, &even, self.control.budget() * EVEN, 20_000, best);
+        let mut kind = even;
+        let is_near = close && self.is_near_bound(best);
+        if let Some((other, allowed)) = (!is_near).then(|| opposed::opposed(self, plan.len())).flatten() {
+            let known = best.as_ref().map_or(f64::INFINITY, |(seconds, _)| *seconds);
+            shares::improve(self, &other, &allowed, steps, 23_000, best);
+            if best.as_ref().is_some_and(|(seconds, _)| *seconds < known) {
+                kind = allowed;
+            }
+        }
         let mut more = plan.clone();
         for stream in 20_001.. {
             more.push(Vec::new());
@@ -65,7 +79,7 @@ impl Compilation<'_> {
             if more.len() > self.phases_in(known) || self.control.is_over() {
                 break;
             }
-            shares::improve(self, &more, steps, stream, best);
+            shares::improve(self, &more, &Allowed::even(more.len()), steps, stream, best);
             if best.as_ref().is_none_or(|(seconds, _)| *seconds >= known) {
                 break;
             }
@@ -76,7 +90,7 @@ impl Compilation<'_> {
                 break;
             }
             let Some(fewer) = improve::fewer(self, phases, FEWER_ROUNDS, stream, best) else { break };
-            shares::improve(self, &fewer, steps, stream, best);
+            shares::improve(self, &fewer, &Allowed::even(phases), steps, stream, best);
             if best.as_ref().is_none_or(|(_, plan)| plan.len() > phases) {
                 break;
             }
@@ -87,7 +101,11 @@ impl Compilation<'_> {
         }
         let left = (self.control.budget() - self.control.steps()) * LAST;
         let last = best.as_ref().map(|(_, plan)| plan.clone());
-        last.is_some_and(|plan| shares::improve(self, &plan, left, 22_000, best) && plan.len() <= self.least as usize)
+        let improved = |plan: &Plan, best: &mut Best| {
+            let allowed = if plan.len() == kind.parts.len() { kind.clone() } else { Allowed::even(plan.len()) };
+            shares::improve(self, plan, &allowed, left, 22_000, best)
+        };
+        last.is_some_and(|plan| improved(&plan, best) && plan.len() <= self.least as usize)
     }
 
     fn is_near_bound(&self, best: &Best) -> bool {

@@ -48,8 +48,31 @@ pub fn applies(compilation: &Compilation) -> bool {
     compilation.options.split && set.orders.is_empty() && set.uniform_words().is_none()
 }
 
+/// What each phase may have.
+#[derive(Clone)]
+pub struct Allowed {
+    /// Its part of the time of all transfers.
+    pub parts: Vec<f64>,
+    /// Links of a route that is looked for.
+    pub hops: Vec<u32>,
+}
+
+impl Allowed {
+    /// The same time for every phase, and routes of any length.
+    pub fn even(phases: usize) -> Allowed {
+        Allowed { parts: vec![1.0 / phases as f64; phases], hops: vec![u32::MAX; phases] }
+    }
+}
+
 /// Improves a plan without more phases, as long as `steps` last; whether one came within reach of the bound.
-pub fn improve(compilation: &Compilation, plan: &Plan, steps: f64, stream: u64, best: &mut Best) -> bool {
+pub fn improve(
+    compilation: &Compilation,
+    plan: &Plan,
+    allowed: &Allowed,
+    steps: f64,
+    stream: u64,
+    best: &mut Best,
+) -> bool {
     let demand = &compilation.demand;
     let rows = 3 * demand.network.nodes + demand.network.links();
     if plan.len() < 2 || plan.len() * rows > MAX_KEYS {
@@ -58,14 +81,16 @@ pub fn improve(compilation: &Compilation, plan: &Plan, steps: f64, stream: u64, 
     let bounds = lower_bounds(demand, false);
     let least = bounds.iter().filter(|bound| bound.is_of_transfers()).map(|bound| bound.value).fold(0.0, f64::max);
     let end = compilation.control.steps() + steps;
-    let state = State::new(demand, plan);
+    let mut state = State::new(demand, plan);
+    state.most_hops.clone_from(&allowed.hops);
     let mut search = Search {
         state,
+        parts: &allowed.parts,
         random: generator(compilation.control.seed, stream),
         patience: 3000,
         bold: plan.len() <= MAX_BOLD,
     };
-    let mut high = search.state.seconds();
+    let mut high = search.state.seconds().iter().sum::<f64>();
     while high > least * CLOSE && !search.is_over(compilation, end) {
         high = search.bisect(compilation, (least, high), end, best);
         search.patience *= 2;
@@ -76,6 +101,8 @@ pub fn improve(compilation: &Compilation, plan: &Plan, steps: f64, stream: u64, 
 
 struct Search<'a> {
     state: State<'a>,
+    /// Of the time of all transfers, each phase.
+    parts: &'a [f64],
     random: Xoshiro256PlusPlus,
     /// Moves without progress before a limit is given up.
     patience: usize,
@@ -97,9 +124,9 @@ impl Search<'_> {
             let step = if self.bold { 0.25 } else { 0.5 };
             let next = (low + (high - low) * step).max(least * CLOSE.sqrt());
             compilation.report(&format!("{phases} phases, words divided for {:.3} ms", next * 1e3), best);
-            self.state.limit(next / phases as f64);
+            self.state.limit(&self.parts.iter().map(|part| next * part).collect::<Vec<f64>>());
             let within = self.within_limits(compilation, end);
-            let seconds = self.state.seconds();
+            let seconds = self.state.seconds().iter().sum::<f64>();
             if seconds < high && self.state.is_plan() {
                 high = seconds;
                 compilation.consider(Some(self.state.plan()), best);
@@ -211,7 +238,7 @@ impl Search<'_> {
         let part = if state.is_channels(key % state.key(1, 0)) { all } else { all.min(state.excess(key)) };
         let amounts = [all, part, slack.min(part)];
         for (index, &words) in amounts.iter().enumerate() {
-            if words == 0 || amounts[..index].contains(&words) || already + words > state.limit_alone {
+            if words == 0 || amounts[..index].contains(&words) || already + words > state.limits_alone[phase] {
                 continue;
             }
             let more = words as i64;

@@ -44,12 +44,14 @@ pub struct State<'a> {
     pub of_connection: Vec<Vec<u32>>,
     pub of_key: Vec<Vec<u32>>,
     words: Vec<u64>,
-    /// Of each row, words within the time of a phase, and the reciprocal of the overuse that counts as much.
+    /// Of each key, words within the time of its phase, and the reciprocal of the overuse that counts as much.
     limits: Vec<u64>,
     scales: Vec<f64>,
     weights: Vec<f32>,
-    /// Of one connection alone.
-    pub limit_alone: u64,
+    /// Words of one connection alone within the time of each phase.
+    pub limits_alone: Vec<u64>,
+    /// Links that a route of each phase may have.
+    pub most_hops: Vec<u32>,
     link_channels: Vec<u32>,
     starts: Vec<u32>,
     ends: Vec<u32>,
@@ -73,10 +75,11 @@ impl<'a> State<'a> {
             of_connection: vec![Vec::new(); demand.set.connections.len()],
             of_key: vec![Vec::new(); phases * rows],
             words: vec![0; phases * rows],
-            limits: vec![u64::MAX / 4; rows],
-            scales: vec![0.0; rows],
+            limits: vec![u64::MAX / 4; phases * rows],
+            scales: vec![0.0; phases * rows],
             weights: vec![1.0; phases * rows],
-            limit_alone: u64::MAX / 4,
+            limits_alone: vec![u64::MAX / 4; phases],
+            most_hops: vec![u32::MAX; phases],
             link_channels: vec![0; phases * links],
             starts: vec![0; phases * nodes],
             ends: vec![0; phases * nodes],
@@ -93,20 +96,22 @@ impl<'a> State<'a> {
         state
     }
 
-    /// Gives every phase so many seconds.
-    pub fn limit(&mut self, seconds: f64) {
+    /// Gives each phase so many seconds.
+    pub fn limit(&mut self, seconds: &[f64]) {
         let resources = self.demand.resources;
-        let words = |each: f64| if each > 0.0 { (seconds / each * (1.0 + 1e-9)) as u64 } else { u64::MAX / 4 };
-        for row in 0..self.rows {
-            self.limits[row] = match self.word_seconds(row) {
-                Some(each) => words(each),
+        let words =
+            |seconds: f64, each: f64| if each > 0.0 { (seconds / each * (1.0 + 1e-9)) as u64 } else { u64::MAX / 4 };
+        for key in 0..self.words.len() {
+            let (phase, row) = self.phase_and_row(key);
+            self.limits[key] = match self.word_seconds(row) {
+                Some(each) => words(seconds[phase], each),
                 None => resources.node_channels.map_or(u64::MAX / 4, u64::from),
             };
-            let unit = if self.is_channels(row) { 1.0 } else { self.limits[row] as f64 / 8.0 + 1.0 };
-            self.scales[row] = 1.0 / unit;
+            let unit = if self.is_channels(row) { 1.0 } else { self.limits[key] as f64 / 8.0 + 1.0 };
+            self.scales[key] = 1.0 / unit;
         }
         self.weights.fill(1.0);
-        self.limit_alone = words(resources.word_seconds());
+        self.limits_alone = seconds.iter().map(|&seconds| words(seconds, resources.word_seconds())).collect();
         self.over.clear();
         self.over_index.fill(u32::MAX);
         for key in 0..self.words.len() {
@@ -151,19 +156,19 @@ impl<'a> State<'a> {
 
     /// Words of a key beyond its limit.
     pub fn excess(&self, key: usize) -> u64 {
-        self.words[key].saturating_sub(self.limits[key % self.rows])
+        self.words[key].saturating_sub(self.limits[key])
     }
 
     /// Words that a key can have besides.
     pub fn slack(&self, key: usize) -> u64 {
-        self.limits[key % self.rows].saturating_sub(self.words[key])
+        self.limits[key].saturating_sub(self.words[key])
     }
 
     /// How much worse the overuse of a key is with `more` words: a little overuse counts little, but not nothing.
     pub fn change(&self, key: usize, more: i64) -> f64 {
         let row = key % self.rows;
         let penalty = |words: i64| {
-            let over = (words - self.limits[row] as i64).max(0) as f64 * self.scales[row];
+            let over = (words - self.limits[key] as i64).max(0) as f64 * self.scales[key];
             over * (over + 1.0)
         };
         let words = self.words[key] as i64;
@@ -178,12 +183,12 @@ impl<'a> State<'a> {
 
     /// The whole overuse, each key for itself.
     pub fn overuse(&self) -> f64 {
-        let of = |&key: &u32| self.excess(key as usize) as f64 * self.scales[key as usize % self.rows];
+        let of = |&key: &u32| self.excess(key as usize) as f64 * self.scales[key as usize];
         self.over.iter().map(of).sum()
     }
 
     fn note(&mut self, key: usize) {
-        let over = self.words[key] > self.limits[key % self.rows];
+        let over = self.words[key] > self.limits[key];
         let index = self.over_index[key];
         if over && index == u32::MAX {
             self.over_index[key] = self.over.len() as u32;
@@ -297,7 +302,7 @@ impl<'a> State<'a> {
         closed
     }
 
-    /// The cheapest route of a connection that has no share in the phase.
+    /// The cheapest route of a connection that has no share in the phase; `None` too where it is longer than the phase allows.
     pub fn route(&mut self, connection: u32, phase: usize, words: u64) -> Option<Vec<u32>> {
         let Demand { set, resources, network, hops } = *self.demand;
         let ends = set.connections[connection as usize];
@@ -307,6 +312,9 @@ impl<'a> State<'a> {
         if taken(self.starts[phase * nodes + source]) || taken(self.ends[phase * nodes + destination]) {
             return None;
         }
+        if hops[connection as usize] > self.most_hops[phase] {
+            return None;
+        }
         let keys = phase * self.rows..(phase + 1) * self.rows;
         let open = Open {
             resources,
@@ -314,19 +322,19 @@ impl<'a> State<'a> {
             nodes,
             link_channels: &self.link_channels[phase * links..(phase + 1) * links],
             used: &self.words[keys.clone()],
-            weights: &self.weights[keys],
-            limits: &self.limits,
-            scales: &self.scales,
+            weights: &self.weights[keys.clone()],
+            limits: &self.limits[keys.clone()],
+            scales: &self.scales[keys],
             words,
         };
         let most = STEP * (hops[connection as usize] + MAX_DETOUR);
         let (cheapest, visited) = self.finder.cheapest(network, &open, true, (source, destination), most);
         self.steps += 4 * visited;
-        cheapest.map(|(_, route)| route)
+        cheapest.map(|(_, route)| route).filter(|route| route.len() - 1 <= self.most_hops[phase] as usize)
     }
 
-    /// Seconds of the transfers of all phases.
-    pub fn seconds(&self) -> f64 {
+    /// Seconds of the transfers of each phase.
+    pub fn seconds(&self) -> Vec<f64> {
         let alone = self.demand.resources.word_seconds();
         let mut seconds = vec![0.0f64; self.phases];
         for (key, &words) in self.words.iter().enumerate() {
@@ -336,7 +344,7 @@ impl<'a> State<'a> {
         for share in &self.shares {
             seconds[share.phase] = seconds[share.phase].max(share.words as f64 * alone);
         }
-        seconds.iter().sum()
+        seconds
     }
 
     pub fn plan(&self) -> Plan {
@@ -398,11 +406,30 @@ mod tests {
 
     const PHASES: usize = 3;
 
+    /// Words of an access or a link in each phase.
+    const LIMITS: [u64; PHASES] = [150, 160, 200];
+
     /// Ten connections from nodes of a torus of 4 x 4 to their neighbours' neighbours, all words in the first phase.
     fn connections() -> ConnectionSet {
         let connection =
             |node: u32| Connection { source: node, destination: (node + 2) % 16, words: 100 + u64::from(node) };
         ConnectionSet::new("test", 16, (0..10).map(connection).collect()).unwrap()
+    }
+
+    #[test]
+    fn routes_are_no_longer_than_their_phase_allows() {
+        let machine = weft_machine::find("iwarp64").unwrap();
+        let resources =
+            Resources { topology: Topology::Torus { extents: vec![4, 4] }, ..Resources::of(&machine).unwrap() };
+        let (set, network) = (connections(), Network::new(&resources.topology));
+        let hops = vec![2; set.connections.len()];
+        let demand = Demand { set: &set, resources: &resources, network: &network, hops: &hops };
+        let mut state = State::new(&demand, &vec![Vec::new(); PHASES]);
+        state.limit(&[1.0; PHASES]);
+        state.most_hops = vec![2, 1, u32::MAX];
+        assert_eq!(state.route(0, 0, 10).map(|route| route.len()), Some(3));
+        assert_eq!(state.route(0, 1, 10), None);
+        assert_eq!(state.route(0, 2, 10).map(|route| route.len()), Some(3));
     }
 
     proptest! {
@@ -418,7 +445,7 @@ mod tests {
             let hops: Vec<u32> = set.connections.iter().map(|_| 2).collect();
             let demand = Demand { set: &set, resources: &resources, network: &network, hops: &hops };
             let mut state = State::new(&demand, &vec![Vec::new(); PHASES]);
-            state.limit(150.0 * resources.access_seconds);
+            state.limit(&LIMITS.map(|words| words as f64 * resources.access_seconds));
             for (connection, ends) in set.connections.iter().enumerate() {
                 let route = state.route(connection as u32, 0, ends.words).unwrap();
                 state.open(connection as u32, 0, ends.words, route);
@@ -453,7 +480,8 @@ mod tests {
             prop_assert_eq!(&state.words, &expected);
             let mut over: Vec<u32> = state.over.clone();
             over.sort_unstable();
-            let limit = |key: usize| if state.is_channels(key % state.rows) { 3 } else { 150 };
+            let limit =
+                |key: usize| if state.is_channels(key % state.rows) { 3 } else { LIMITS[key / state.rows] };
             let expected: Vec<u32> = (0..expected.len()).filter(|&k| expected[k] > limit(k)).map(|k| k as u32).collect();
             prop_assert_eq!(over, expected);
             for (connection, asked) in set.connections.iter().enumerate() {
