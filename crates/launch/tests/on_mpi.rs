@@ -30,6 +30,8 @@ fn subject(request: &Request, row: &Row) -> Row {
         cache: row.cache.as_ref().map(|_| String::new()),
         sender_node: None,
         receiver_node: None,
+        sender_binding: None,
+        receiver_binding: None,
         ..row.clone()
     }
 }

@@ -114,6 +114,11 @@ pub struct Row {
     pub sender_node: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub receiver_node: Option<String>,
+    /// The processors that they may run on, where that is known (pairs): a [`Binding`](weft_simd::Binding) as text.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sender_binding: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub receiver_binding: Option<String>,
     /// The time of every iteration in seconds, in order, if asked for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub samples: Option<Vec<f64>>,

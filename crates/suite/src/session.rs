@@ -113,6 +113,8 @@ impl<C: Communicator> Session<'_, C> {
             receiver: None,
             sender_node: None,
             receiver_node: None,
+            sender_binding: None,
+            receiver_binding: None,
             samples: self.request.keep_samples.then_some(times),
         }
     }
