@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::parameters::BufferSort;
 use crate::programs::Precision;
 
 /// One point of one launch: one benchmark at one length, distance and algorithm.
@@ -79,6 +80,12 @@ pub struct Row {
     /// Ranks that exchange messages with rank 0 at once (fan-in, fan-out).
     #[serde(default)]
     pub neighbours: Option<u32>,
+    /// Threads of a rank that exchange messages at one time (echo-threads).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub threads: Option<u32>,
+    /// Where messages lay, where it was not in the host's memory.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub buffers: Option<BufferSort>,
     /// The pattern of background traffic (contention), as it can be asked for.
     #[serde(default)]
     pub background: Option<String>,
