@@ -1044,8 +1044,11 @@ def array_send_workspace_bytes(x: np.ndarray[Any, Any], out: np.ndarray[Any, Any
 def run_threads(request_json: str) -> str:
     """Runs a request with ranks as threads of this process; rows as JSON. Raises UsageError, RunError."""
 
-def run_mpi_rank(request_json: str, default_library: str) -> str | None:
-    """Runs a request as one rank of an MPI job; rows as JSON on the first rank. Raises UsageError, RunError."""
+def run_mpi_rank(request_json: str, default_library: str, device: object = None) -> str | None:
+    """Runs a request as one rank of an MPI job; rows as JSON on the first rank.
+
+    `device` is the memory that messages on a device lie in. Raises UsageError, RunError.
+    """
 
 class ExchangeRequest:
     """An exchange to be run: the phases of a schedule, or the messages of a connection set.

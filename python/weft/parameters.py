@@ -85,6 +85,7 @@ class Parameters(TypedDict, total=False):
     extent: Numbers | None
     window: int | None
     neighbours: Numbers | None
+    threads: Numbers | None
     background: str | None
     background_bytes: Numbers | None
     probe: str | tuple[int, int] | None
@@ -98,12 +99,12 @@ class Parameters(TypedDict, total=False):
     file_bytes: str | int | None
     preallocate: bool
     io_nodes: int | None
+    buffers: str | None
     payload: str | None
     iterations: int | None
     warmup: int | None
     seconds_per_point: float | None
     variant: str | Iterable[str] | None
-    threads: Numbers | None
     axes: Numbers | None
     distance: int | None
     vp_ratio: Numbers | None

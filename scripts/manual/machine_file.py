@@ -37,6 +37,7 @@ STRUCTS = {
     "primitives": "Primitives",
     "parallel": "Parallel",
     "routers": "Routers",
+    "processors": "Processors",
 }
 """The Rust type that holds what a table says; of the others the page has the words."""
 
@@ -276,7 +277,8 @@ def _body(struct: str) -> str:
 
 @functools.cache
 def _sources() -> str:
-    names = ("description.rs", "data_parallel.rs", "routers.rs", "topology/mod.rs", "topology/embedding.rs")
+    tables = ("description.rs", "data_parallel.rs", "routers.rs", "processors.rs")
+    names = (*tables, "topology/mod.rs", "topology/embedding.rs")
     return "\n".join((SOURCES / name).read_text() for name in names)
 
 

@@ -188,6 +188,11 @@ pub trait Communicator: Clone + 'static {
         None
     }
 
+    /// The processors of its node that this rank may run on, where the backend knows them.
+    fn binding(&self) -> Option<weft_simd::Binding> {
+        None
+    }
+
     /// The rank that runs on the machine's host, if the run has one; it is the last rank.
     fn host(&self) -> Option<usize> {
         None

@@ -1,6 +1,8 @@
 //! Operations that a backend prepares once and carries out again and again: with its arguments resolved and its buffers
 //! in place, so that a loop over one adds nothing to what the library beneath takes.
 
+use std::time::Instant;
+
 use crate::collective::Reduction;
 use crate::error::CommError;
 use crate::tag::{CollectiveKind, Tag};
@@ -16,6 +18,10 @@ pub enum Feature {
     OneSided,
     /// Datatypes of elements that do not lie side by side.
     Datatypes,
+    /// Calls of several threads at one time.
+    Threads,
+    /// Messages in the memory of a device.
+    Device,
 }
 
 impl Feature {
@@ -26,8 +32,43 @@ impl Feature {
             Feature::Persistent => "persistent collectives",
             Feature::OneSided => "one-sided communication",
             Feature::Datatypes => "datatypes",
+            Feature::Threads => "threads that call MPI at one time",
+            Feature::Device => "messages in the memory of a device",
         }
     }
+}
+
+/// Where messages lie.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Memory {
+    #[default]
+    Host,
+    /// What a [`Device`] of the backend has.
+    Device,
+}
+
+/// Memory of a device, whose bytes the host cannot read or write but by these calls. Errors are sentences.
+pub trait Device {
+    /// The address of so many bytes, which are there until they are freed.
+    ///
+    /// # Errors
+    /// If the device has not so many.
+    fn allocate(&self, bytes: usize) -> Result<usize, String>;
+
+    /// Lets go of what [`allocate`](Device::allocate) gave.
+    fn free(&self, address: usize);
+
+    /// Copies bytes of the host to an address.
+    ///
+    /// # Errors
+    /// What the device says.
+    fn write(&self, address: usize, bytes: &[u8]) -> Result<(), String>;
+
+    /// Copies bytes from an address to the host.
+    ///
+    /// # Errors
+    /// What the device says.
+    fn read(&self, address: usize, bytes: &mut [u8]) -> Result<(), String>;
 }
 
 /// Messages in flight at one time, and one wait for all of them.
@@ -45,6 +86,7 @@ pub struct Window {
     pub answer: Option<Tag>,
     /// Whether nobody reads the messages, so that all may lie in the same memory.
     pub phantom: bool,
+    pub memory: Memory,
 }
 
 impl Window {
@@ -149,6 +191,27 @@ pub struct Typed {
     pub blocks: Vec<(usize, usize)>,
 }
 
+/// A message there and back, in the memory of a device.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct DeviceEcho {
+    pub peer: usize,
+    /// Whether this rank sends first.
+    pub leads: bool,
+    pub tag: Tag,
+    pub bytes: usize,
+}
+
+/// Messages there and back of several threads at one time, each with a thread of the other rank.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ThreadedEcho {
+    pub peer: usize,
+    /// Whether this rank sends first.
+    pub leads: bool,
+    pub threads: usize,
+    /// Of one message.
+    pub bytes: usize,
+}
+
 /// What can be prepared.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Operation {
@@ -156,6 +219,8 @@ pub enum Operation {
     Collective(Collective),
     OneSided(OneSided),
     Typed(Typed),
+    DeviceEcho(DeviceEcho),
+    ThreadedEcho(ThreadedEcho),
 }
 
 /// An operation that has been prepared. After an error it may not be used again.
@@ -175,6 +240,29 @@ pub trait PreparedOperation {
 
     /// Waits for what was started.
     fn finish(&mut self) -> Result<(), CommError> {
+        Ok(())
+    }
+
+    /// Carries it out so many times; the seconds of each, of one thread after the other where there are several.
+    fn times(&mut self, count: usize) -> Result<Vec<f64>, CommError> {
+        let mut seconds = Vec::with_capacity(count);
+        for _ in 0..count {
+            let start = Instant::now();
+            self.run()?;
+            seconds.push(start.elapsed().as_secs_f64());
+        }
+        Ok(seconds)
+    }
+
+    /// What was written to the [`input`](PreparedOperation::input) is from now on what is sent. In the host's memory it
+    /// is that at once.
+    fn write_through(&mut self) -> Result<(), CommError> {
+        Ok(())
+    }
+
+    /// From now on the [`output`](PreparedOperation::output) is what was received. In the host's memory it is that at
+    /// once.
+    fn read_through(&mut self) -> Result<(), CommError> {
         Ok(())
     }
 

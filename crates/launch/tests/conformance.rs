@@ -50,6 +50,7 @@ fn requests() -> Vec<Request> {
 fn refusal(backend: &str, request: &Request, benchmark: &Description) -> Option<&'static str> {
     let is_phantom = request.payload == Some(PayloadSort::Phantom);
     match (backend, benchmark.group) {
+        _ if benchmark.calls_from_threads() => Some(" needs threads that call MPI at one time, which "),
         (_, Group::OneSided) => Some(" needs one-sided communication, which "),
         (_, Group::Overlap) if benchmark.name.ends_with("-persistent") => Some(" needs persistent collectives, which "),
         ("threads", Group::Overlap) => Some(" needs nonblocking collectives, which "),

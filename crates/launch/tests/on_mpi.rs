@@ -30,6 +30,8 @@ fn subject(request: &Request, row: &Row) -> Row {
         cache: row.cache.as_ref().map(|_| String::new()),
         sender_node: None,
         receiver_node: None,
+        sender_binding: None,
+        receiver_binding: None,
         ..row.clone()
     }
 }
@@ -40,8 +42,8 @@ fn subjects(request: &Request, outcome: &Outcome) -> Outcome {
 
 /// Whether threads refuse the benchmark, for want of what it needs.
 fn is_of_mpi_alone(request: &Request) -> bool {
-    let group = find(&request.benchmark).expect("of the catalogue").group;
-    matches!(group, Group::OneSided | Group::Overlap)
+    let benchmark = find(&request.benchmark).expect("of the catalogue");
+    matches!(benchmark.group, Group::OneSided | Group::Overlap) || benchmark.calls_from_threads()
 }
 
 fn check_against_threads(ranks: usize, requests: &[Request]) -> Vec<Outcome> {
@@ -95,6 +97,9 @@ fn every_benchmark_gives_the_rows_of_threads() {
             let has_phantoms = request.payload == Some(PayloadSort::Phantom);
             match outcome {
                 Ok(rows) => assert!(!rows.is_empty(), "{request:?}"),
+                Err(text) if benchmark.calls_from_threads() => {
+                    assert!(text.contains("MPI was started here without MPI_THREAD_MULTIPLE"), "{text}");
+                }
                 Err(text) if needed.host => assert!(text.contains("host"), "{text}"),
                 Err(text) if benchmark.group == Group::Program && has_phantoms => {
                     assert!(text.contains("with phantoms computes nothing"), "{text}");

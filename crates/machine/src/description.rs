@@ -6,6 +6,7 @@ use weft_base::Operation;
 
 use crate::data_parallel::{Parallel, Primitives, Shifts};
 use crate::degradation::Degradation;
+use crate::processors::Processors;
 use crate::routers::Routers;
 use crate::sources::Sources;
 use crate::topology::{Embedding, Topology};
@@ -75,6 +76,8 @@ pub struct Machine {
     pub parallel: Option<Parallel>,
     /// Its routers, if the file describes them.
     pub routers: Option<Routers>,
+    /// How its nodes are grouped in cores, sockets and computers, if each is a processor.
+    pub processors: Option<Processors>,
     /// Seconds of one operation of a node's processor.
     pub operations: BTreeMap<Operation, Figure>,
     /// Published facts that no model of weft reads (clock rate, nominal data rate…), by name, for people.

@@ -24,6 +24,7 @@ mod data_parallel;
 mod degradation;
 mod description;
 mod estimand;
+mod processors;
 mod read;
 mod routers;
 mod sheet;
@@ -39,6 +40,7 @@ pub use description::{
     HostLink, Machine, MemoryCopy, Node, Packets, Protocol, ShortMessages, Switching, line_time,
 };
 pub use estimand::EstimandError;
+pub use processors::{Location, Processors};
 pub use read::{Diagnostic, Faults};
 pub use routers::Routers;
 pub use sources::{Sources, UNSTATED};

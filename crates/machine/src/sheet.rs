@@ -9,6 +9,7 @@ use crate::description::{
     Alternative, ConcurrentFiles, Connections, Estimand, FghcCosts, HostLink, Machine, MemoryCopy, Protocol,
     ShortMessages,
 };
+use crate::processors::Processors;
 use crate::routers::Routers;
 use crate::sources::{Sources, UNSTATED};
 use crate::topology::Topology;
@@ -51,6 +52,7 @@ impl Machine {
         tables.extend(self.primitives.as_ref().map(Primitives::sheet));
         tables.extend(self.parallel.as_ref().map(Parallel::sheet));
         tables.extend(self.routers.as_ref().map(Routers::sheet));
+        tables.extend(self.processors.as_ref().map(Processors::sheet));
         tables.push(Table {
             entries: self.operations.iter().map(|(operation, figure)| figure.entry(operation.name())).collect(),
             ..Table::new("operations")

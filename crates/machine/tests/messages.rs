@@ -87,7 +87,7 @@ fn each_fault_names_file_line_key_and_what_was_expected() {
             "titel",
             "2: titel: expected one of the keys name, title, year, description, estimand, topology, switching, \
           protocols, packets, node, self_message, host, files, host_files, shifts, connections, fghc, primitives, \
-          parallel, routers, operations, facts, alternative; did you mean title?",
+          parallel, routers, processors, operations, facts, alternative; did you mean title?",
         ),
         (
             "\"hypercube\"",
@@ -214,7 +214,7 @@ fn each_fault_names_file_line_key_and_what_was_expected() {
             "[packet]",
             "31: packet: expected one of the keys name, title, year, description, estimand, topology, switching, \
           protocols, packets, node, self_message, host, files, host_files, shifts, connections, fghc, primitives, \
-          parallel, routers, operations, facts, alternative; did you mean packets?",
+          parallel, routers, processors, operations, facts, alternative; did you mean packets?",
         ),
         ("bytes = 1024", "bytes = 0", "32: packets.bytes: expected a whole number of bytes of at least 1, found 0"),
         (
@@ -409,4 +409,26 @@ fn short_messages_of_a_node_to_itself_have_a_startup_of_their_own() {
     assert!(faults.contains("self_message") && faults.contains("short_startup"), "{faults}");
     let faults = with_short(&format!("short_startup = {{ value = 1e-6, {source}")).unwrap_err().to_string();
     assert!(faults.contains("the longest with short_startup"), "{faults}");
+}
+
+#[test]
+fn processors_of_computers_divide_the_nodes() {
+    let with = |cores: u64, sockets: u64| {
+        let counts = format!("threads = 2\ncores = {cores}\ncaches = 1\nnuma_nodes = 1\nsockets = {sockets}\n");
+        Machine::parse(&format!("{GOOD}\n[processors]\n{counts}source = \"made up\"\n"), "tiny.toml")
+    };
+    let processors = with(2, 2).unwrap().processors.unwrap();
+    assert_eq!(processors.cores_of_computer(), 4);
+    assert_eq!(
+        (processors.location(7).core, processors.location(7).socket, processors.location(7).computer),
+        (3, 1, 0)
+    );
+    // As many as there are no numbers for are too many as well.
+    for (cores, sockets) in [(3, 1), (8, 2), (u64::MAX / 2, 2), (1 << 40, 1 << 40)] {
+        let fault = with(cores, sockets).unwrap_err().to_string();
+        if cores <= i64::MAX as u64 {
+            assert!(fault.contains("processors: expected threads x cores x caches x numa_nodes x sockets"), "{fault}");
+            assert!(fault.contains("to divide the 8 nodes of the topology, which are processors"), "{fault}");
+        }
+    }
 }

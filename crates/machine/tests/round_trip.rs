@@ -8,8 +8,8 @@ use weft_base::Operation;
 use weft_base::quoting::is_plain;
 use weft_machine::{
     Access, Alternative, Completion, ConcurrentFiles, Connections, Embedding, Estimand, FghcCosts, Figure, GoalOrder,
-    HostFiles, HostLink, Machine, MemoryCopy, Node, Packets, Protocol, Routers, Shifts, Sources, Switching, Topology,
-    UNSTATED, catalogue, find,
+    HostFiles, HostLink, Machine, MemoryCopy, Node, Packets, Processors, Protocol, Routers, Shifts, Sources, Switching,
+    Topology, UNSTATED, catalogue, find,
 };
 
 /// Any text that may stand in a machine file.
@@ -304,6 +304,13 @@ fn routers() -> Routers {
     }
 }
 
+/// Those of a machine whose nodes are processors, two to a computer.
+fn processors() -> Processors {
+    let keys = ["threads", "cores", "caches", "numa_nodes", "sockets"];
+    let sources = keys.map(|key| (key.to_owned(), format!("the {key} of a test"))).into();
+    Processors { threads: 1, cores: 2, caches: 1, numa_nodes: 1, sockets: 1, sources }
+}
+
 fn figure(unit: impl Strategy<Value = String>) -> impl Strategy<Value = Figure> {
     (cost(), unit, text()).prop_map(|(value, unit, source)| Figure { value, unit, source })
 }
@@ -340,6 +347,7 @@ fn machine() -> impl Strategy<Value = Machine> {
             messages.3 = (0.0, 0.0, Sources::from(nothing));
         }
         let (startup, byte_time, sources) = messages.3;
+        let grouped = network.0.nodes().is_multiple_of(2);
         let has_host = messages.4.as_ref().map(|_| ());
         Machine {
             name: names.0,
@@ -370,6 +378,7 @@ fn machine() -> impl Strategy<Value = Machine> {
             primitives: None,
             parallel: None,
             routers: (network.2 == Switching::Flit).then(routers),
+            processors: grouped.then(processors),
             operations: BTreeMap::from_iter(operations),
             facts,
             degradation: Default::default(),

@@ -7,6 +7,7 @@ use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use weft_comm::prepared::Device;
 use weft_comm::{Blocked, Call, CommError, Program, RunError, block_on};
 
 use crate::abort::{Abort, write_error};
@@ -80,6 +81,9 @@ pub struct Options {
     /// Whether a rank that fails ends the whole run, so that no other rank waits for it. A run of one rank only returns
     /// the error.
     pub abort_on_failure: bool,
+    /// Whether several threads of a rank call MPI at one time (`MPI_THREAD_MULTIPLE`): the library then locks, which
+    /// makes every call slower.
+    pub threads: bool,
 }
 
 impl Options {
@@ -88,7 +92,7 @@ impl Options {
     /// # Errors
     /// As [`Watch::of_environment`].
     pub fn of_environment(library: Option<PathBuf>) -> Result<Options, RunError> {
-        Ok(Options { library, ranks: None, watch: Watch::of_environment()?, abort_on_failure: true })
+        Ok(Options { library, ranks: None, watch: Watch::of_environment()?, abort_on_failure: true, threads: false })
     }
 }
 
@@ -136,10 +140,10 @@ impl Backend {
         let guarded = Arc::<guard::Shared>::default();
         let board = begin_guard(options.watch, &guarded);
         let library = Library::load(options.library.as_deref()).map_err(|error| RunError::Setup(error.to_string()))?;
-        let initialised_here = initialise(&library)?;
+        let initialised_here = initialise(&library, options.threads)?;
         let (rank, ranks) = ranks_of(&library, &options).inspect_err(|_| finalize(&library, initialised_here))?;
         let tags = TagMap::new(largest_tag(&library));
-        let context = Rc::new(Context::new(library, rank, ranks, tags));
+        let context = Rc::new(Context::new(library, rank, ranks, tags, options.threads && initialised_here));
         let _ = guarded.abort.set(Abort::of(&context));
         let locate = Arc::default();
         let mut backend = Backend { context, options, initialised_here, guarded, board, locate, watchdog: None };
@@ -161,6 +165,11 @@ impl Backend {
     pub fn library(&self) -> LibraryInfo {
         let library = &self.context.library;
         LibraryInfo { path: library.path().to_owned(), abi: library.abi.kind, version: library.version().to_owned() }
+    }
+
+    /// From now on messages may lie in the memory of this device, if the library takes its addresses.
+    pub fn set_device(&self, device: Rc<dyn Device>) {
+        *self.context.device.borrow_mut() = Some(device);
     }
 
     /// Runs this rank of a program; all ranks of the run must call it.
@@ -388,7 +397,7 @@ pub fn run<P: Program>(program: &P, options: Options) -> Result<P::Output, RunEr
 }
 
 /// Initialises MPI if nobody has; whether it was done here.
-fn initialise(library: &Library) -> Result<bool, RunError> {
+fn initialise(library: &Library, threads: bool) -> Result<bool, RunError> {
     let functions = &library.functions;
     if functions.flag(functions.finalized) {
         let text = "MPI was finalised in this process and cannot be started again: run everything within one Backend";
@@ -398,10 +407,9 @@ fn initialise(library: &Library) -> Result<bool, RunError> {
         return Ok(false);
     }
     let mut provided: c_int = 0;
+    let level = if threads { library.abi.thread_multiple } else { library.abi.thread_funneled };
     // SAFETY: MPI allows null for both arguments of main.
-    let code = unsafe {
-        (functions.init_thread)(std::ptr::null_mut(), std::ptr::null_mut(), library.abi.thread_funneled, &mut provided)
-    };
+    let code = unsafe { (functions.init_thread)(std::ptr::null_mut(), std::ptr::null_mut(), level, &mut provided) };
     if code != 0 {
         let text = functions.error_text(code);
         return Err(RunError::Setup(format!("MPI_Init_thread of {} failed: {text}", library.path().display())));

@@ -526,6 +526,10 @@ impl Communicator for MpiComm {
         host_name()
     }
 
+    fn binding(&self) -> Option<weft_simd::Binding> {
+        weft_simd::binding()
+    }
+
     fn file_systems(&self) -> &[FileSystem] {
         if self.context().library.files.is_some() {
             &[FileSystem::Posix, FileSystem::MpiIo]

@@ -7,6 +7,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use weft_comm::files::PosixFiles;
+use weft_comm::prepared::Device;
 use weft_comm::{CommError, Failure, Payload};
 
 use crate::activity::Activity;
@@ -37,6 +38,10 @@ pub struct Context {
     pub outgoing: Scratch,
     /// What phantoms are received into.
     pub incoming: Scratch,
+    /// Whether MPI was to be started for calls of several threads at one time.
+    pub wants_threads: bool,
+    /// The memory of a device that messages may lie in, if there is one.
+    pub device: RefCell<Option<Rc<dyn Device>>>,
     /// The files of this node.
     pub posix: PosixFiles,
     /// The open files of MPI.
@@ -67,7 +72,7 @@ pub struct Orphan {
 }
 
 impl Context {
-    pub fn new(library: Library, rank: usize, ranks: usize, tags: TagMap) -> Context {
+    pub fn new(library: Library, rank: usize, ranks: usize, tags: TagMap, wants_threads: bool) -> Context {
         Context {
             library,
             rank,
@@ -76,6 +81,8 @@ impl Context {
             activity: Arc::default(),
             outgoing: Scratch::default(),
             incoming: Scratch::default(),
+            wants_threads,
+            device: RefCell::default(),
             posix: PosixFiles::new(rank),
             files: RefCell::default(),
             collectives: RefCell::new(Vec::with_capacity(8)),

@@ -66,3 +66,4 @@ pub use comm::{ReceiveRequest, SendRequest};
 pub use diagnosis::{Collective, Diagnosis, Event, MARKER, PATIENCE, Report, SLOWEST_RATE, diagnose};
 pub use guard::WATCHED_VARIABLE;
 pub use guard::guard_process;
+pub use library::CUDA_AWARE_VARIABLE;

@@ -12,6 +12,7 @@ use weft_comm::{
     CollectiveKind, CommError, Communicator, Exchanges, Failure, Payload, Received, Source, Status, Tag, TagSelector,
     Work,
 };
+use weft_simd::Binding;
 
 use crate::core::Core;
 use crate::core::files::SimFiles;
@@ -272,7 +273,25 @@ impl Communicator for SimComm {
     }
 
     fn node_name(&self) -> Option<String> {
-        Some(self.core.borrow().placement().node(self.world_rank()).to_string())
+        let core = self.core.borrow();
+        let node = core.placement().node(self.world_rank());
+        let computer = core.machine().processors.as_ref().map(|processors| processors.location(node).computer as usize);
+        Some(computer.unwrap_or(node).to_string())
+    }
+
+    fn binding(&self) -> Option<Binding> {
+        let core = self.core.borrow();
+        let node = core.placement().node(self.world_rank());
+        let processors = core.machine().processors.as_ref()?;
+        let location = processors.location(node);
+        Some(Binding {
+            processors: vec![location.processor],
+            cores: vec![location.core],
+            caches: vec![location.cache],
+            numa_nodes: vec![location.numa_node],
+            sockets: vec![location.socket],
+            cores_of_node: processors.cores_of_computer(),
+        })
     }
 
     fn host(&self) -> Option<usize> {

@@ -5,10 +5,12 @@
 //!   variable [`VARIABLE`] (`WEFT_SIMD`) forces. Code is compiled for a level with exactly the features in
 //!   [`Level::features`] or fewer; a test reads all sources of weft for that.
 //! * [`dispatch`] runs a piece of work that is compiled once for each level.
-//! * [`last_level_cache`], [`CACHE_LINE`] and [`processors`] say what the machine is like.
+//! * [`last_level_cache`], [`CACHE_LINE`] and [`processors`] say what the machine is like, [`binding`] which part of it
+//!   a thread may use.
 //! * [`on_threads`] shares the work of one call.
 //! * [`prefetch`], [`store_fence`] and [`advise_huge_pages`] do nothing where there is no such thing.
 
+mod binding;
 mod cache;
 mod dispatch;
 mod level;
@@ -16,6 +18,7 @@ mod memory;
 mod pool;
 mod threads;
 
+pub use binding::{Binding, binding};
 pub use cache::{CACHE_LINE, largest_reported_cache, last_level_cache, local_ranks, processors};
 pub use dispatch::{Dispatched, dispatch, dispatch_to_masks};
 pub use level::{Level, LevelError, VARIABLE, chosen, is_forced, level};

@@ -23,6 +23,7 @@ use crate::registry::Registry;
 use crate::ring::Ring;
 use crate::routing::{RoutingCompute, RoutingEcho};
 use crate::stencil::{StencilStep, StencilWithoutOverlap};
+use crate::threaded_echo::EchoThreads;
 use crate::throughput::{Bandwidth, Bidirectional, Bisection, MultiEcho, MultiPair, PingPing};
 use crate::typed::{EchoIndexed, EchoVector};
 use crate::usage::UsageError;
@@ -32,7 +33,7 @@ registry! {
     pub struct BuiltIn;
     parameters: TABLE;
     benchmarks:
-        Echo, EchoSelf, EchoHost, PingPing, MultiEcho, Ring,
+        Echo, EchoSelf, EchoHost, EchoThreads, PingPing, MultiEcho, Ring,
         Bandwidth, Bidirectional, MultiPair, Bisection, Pairs, SendOverhead, ReceiveOverhead,
         EchoVector, EchoIndexed,
         Halo, StencilStep, StencilWithoutOverlap,

@@ -136,6 +136,11 @@ impl Description {
         self.own.iter().chain(COMMON).find(|takes| takes.name == name)
     }
 
+    /// Whether several threads of a rank call the backend at one time, for which it has to be started.
+    pub fn calls_from_threads(&self) -> bool {
+        self.needs == Some(Feature::Threads)
+    }
+
     /// The numbers of a parameter where a request names none.
     pub fn default(&self, name: &str) -> &'static [u64] {
         self.takes(name).map_or(&[], |takes| takes.default)

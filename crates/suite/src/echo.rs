@@ -1,10 +1,12 @@
 //! Echo: a message to a partner and back, to its own rank, to the host (Dunigan 1991, section 4.1).
 
 use weft_comm::collective::{Choice, broadcast};
-use weft_comm::{CommError, Communicator, Payload, Source, TagSelector};
+use weft_comm::prepared::{DeviceEcho, Memory, Operation};
+use weft_comm::{CommError, Communicator, Payload, PreparedOperation, Source, TagSelector};
 
 use crate::benchmark::{Benchmark, Point, Prepared};
 use crate::description::{Group, Takes, takes};
+use crate::parameters::BUFFERS;
 use crate::row::Row;
 use crate::session::{Session, Step, TIMED, nodes, rate};
 use crate::stopwatch::{Part, stopwatch};
@@ -26,15 +28,14 @@ impl Benchmark for Echo {
     const ALIASES: &'static [&'static str] =
         &["pingpong", "ping-pong", "latency", "osu-latency", "imb-pingpong", "netpipe"];
     const NEAREST_OF: &'static [&'static str] = &[
-        "osu-latency-mt",
         "osu-latency-mp",
         "osu-latency-persistent",
         "osu-partitioned-latency",
-        "imb-pingpongmt",
         "imb-pingpongspecificsource",
         "imb-pingponganysource",
     ];
-    const TAKES: &'static [Takes] = &[takes("bytes").of("message").default(MESSAGES), takes("hops")];
+    const TAKES: &'static [Takes] =
+        &[takes("bytes").of("message").default(MESSAGES), takes("hops"), takes("buffers").choices(BUFFERS)];
     const EXAMPLE: &'static str = "weft measure echo --on ipsc860 --hops 1:6 --bytes 8:8192";
 
     async fn prepare<C: Communicator>(session: &Session<'_, C>) -> Prepared<Echo> {
@@ -171,17 +172,22 @@ async fn echo<C: Communicator>(
     if rank != 0 && rank != partner.rank {
         return Ok(None);
     }
-    let message = session.buffer(bytes);
-    if rank == partner.rank {
-        let mut echoes = Echoes { message };
+    let part = if rank == 0 { Part::Leads { followers: &[partner.rank] } } else { Part::Follows { leader: 0 } };
+    let times = if session.memory() == Memory::Device {
+        let mut step = OnDevice::new(session, partner.rank, bytes)?;
+        step.check(session).await?;
+        stopwatch(session, part, &mut step).await?
+    } else if rank == 0 {
+        let mut asks = Asks { partner: partner.rank, message: session.buffer(bytes) };
+        asks.check(session).await?;
+        stopwatch(session, part, &mut asks).await?
+    } else {
+        let mut echoes = Echoes { message: session.buffer(bytes) };
         echoes.step(&session.comm).await?;
-        stopwatch(session, Part::Follows { leader: 0 }, &mut echoes).await?;
-        return Ok(None);
-    }
-    let mut asks = Asks { partner: partner.rank, message };
-    asks.check(session).await?;
-    let times = stopwatch(session, Part::Leads { followers: &[partner.rank] }, &mut asks).await?;
-    let one_way = times.unwrap_or_default().into_iter().map(|there_and_back| 0.5 * there_and_back).collect();
+        stopwatch(session, part, &mut echoes).await?
+    };
+    let Some(times) = times else { return Ok(None) };
+    let one_way = times.into_iter().map(|there_and_back| 0.5 * there_and_back).collect();
     let ranks = session.request.ranks.unwrap_or_else(|| nodes(&session.comm));
     let row = session.row(one_way, ranks, Some(bytes as u64));
     Ok(Some(Row { hops: partner.hops, rate: rate(bytes as u64, row.seconds), ..row }))
@@ -222,6 +228,39 @@ impl<C: Communicator> Step<C> for Echoes {
     async fn step(&mut self, comm: &C) -> Result<(), CommError> {
         comm.recv_into(Source::Rank(0), TagSelector::Only(TIMED), &mut self.message).await?;
         comm.send_from(0, TIMED, &mut self.message).await
+    }
+}
+
+/// An echo in the memory of a device, of either rank.
+struct OnDevice(Box<dyn PreparedOperation>);
+
+impl OnDevice {
+    fn new<C: Communicator>(session: &Session<'_, C>, partner: usize, bytes: usize) -> Result<OnDevice, CommError> {
+        let leads = session.comm.rank() == 0;
+        let echo = DeviceEcho { peer: if leads { partner } else { 0 }, leads, tag: TIMED, bytes };
+        let operations = session.comm.operations().ok_or_else(|| session.error("the device is gone".to_owned()))?;
+        operations.prepare(&Operation::DeviceEcho(echo)).map(OnDevice)
+    }
+
+    /// One echo of a pattern that is written to the device and read from it.
+    async fn check<C: Communicator>(&mut self, session: &Session<'_, C>) -> Result<(), CommError> {
+        let leads = session.comm.rank() == 0;
+        if leads {
+            self.0.input().iter_mut().enumerate().for_each(|(index, byte)| *byte = pattern(index));
+            self.0.write_through()?;
+        }
+        self.step(&session.comm).await?;
+        if !leads {
+            return Ok(());
+        }
+        self.0.read_through()?;
+        check_bytes(self.0.output()).map_err(|what| session.error(what))
+    }
+}
+
+impl<C: Communicator> Step<C> for OnDevice {
+    async fn step(&mut self, _: &C) -> Result<(), CommError> {
+        self.0.run()
     }
 }
 
@@ -281,6 +320,10 @@ fn clear(message: &mut Payload) {
 /// What is wrong with an echo, if anything is.
 fn check(message: &Payload) -> Result<(), String> {
     let Payload::Data(buffer) = message else { return Ok(()) };
+    check_bytes(buffer)
+}
+
+fn check_bytes(buffer: &[u8]) -> Result<(), String> {
     match buffer.iter().enumerate().find(|&(index, &byte)| byte != pattern(index)) {
         None => Ok(()),
         Some((index, byte)) => Err(format!(

@@ -38,7 +38,7 @@ impl<C: Communicator> InFlight<C> {
     ) -> Result<InFlight<C>, CommError> {
         let phantom = session.is_phantom();
         let answer = (answer == Answer::Sent).then_some(ACKNOWLEDGE);
-        let window = Window { to, from, bytes, count, tag: TIMED, answer, phantom };
+        let window = Window { to, from, bytes, count, tag: TIMED, answer, phantom, memory: session.memory() };
         let operations = session.comm.operations();
         let prepared = operations.map(|operations| operations.prepare(&Operation::Window(window))).transpose()?;
         let messages = |peer: Option<usize>| match (&prepared, peer) {
@@ -56,7 +56,13 @@ impl<C: Communicator> InFlight<C> {
             return Ok(());
         }
         self.messages(true).into_iter().enumerate().for_each(|(number, message)| fill(message, number));
+        if let Some(prepared) = &mut self.prepared {
+            prepared.write_through()?;
+        }
         self.step(&session.comm).await?;
+        if let Some(prepared) = &mut self.prepared {
+            prepared.read_through()?;
+        }
         let wrong = self.messages(false).into_iter().enumerate().find_map(|(number, message)| wrong(message, number));
         wrong.map_or(Ok(()), |what| Err(session.error(format!("{}: {what}", session.benchmark.name))))
     }

@@ -1,8 +1,8 @@
 //! Every pair of ranks, one direction after the other: a tournament of rounds of disjoint pairs.
 
 use rand::seq::SliceRandom;
-use weft_comm::collective::{Choice, barrier, gather};
-use weft_comm::{CommError, Communicator, Payload, Source, TagSelector};
+use weft_comm::collective::{Choice, Element, Operator, allreduce, barrier, gather};
+use weft_comm::{CommError, Communicator, Payload, Reduction, Source, TagSelector};
 
 use crate::benchmark::{Benchmark, Point, Prepared};
 use crate::description::{Group, Takes, takes};
@@ -14,9 +14,6 @@ use crate::stopwatch::{Part, stopwatch};
 /// A short message, whose time is that of software and route, and a long one, whose time is that of the rate.
 const LENGTHS: &[u64] = &[8, 262_144];
 
-/// Bytes of a node's name that are kept.
-const NAME: usize = 64;
-
 /// The stream of random numbers that the order of ranks comes from.
 const ORDER: u64 = 2;
 
@@ -27,8 +24,9 @@ const ROOT: usize = 0;
 pub struct Pairs {
     /// The number that each rank plays under: another launch meets in other rounds.
     order: Vec<usize>,
-    /// What the nodes of all ranks are called; on the root.
+    /// What the nodes of all ranks are called, and the processors that each may run on; on the root.
     names: Vec<Option<String>>,
+    bindings: Vec<Option<String>>,
 }
 
 impl Benchmark for Pairs {
@@ -41,10 +39,12 @@ impl Benchmark for Pairs {
     const EXAMPLE: &'static str = "weft measure pairs --on ipsc860 --ranks 8 --bytes 8,64K";
 
     async fn prepare<C: Communicator>(session: &Session<'_, C>) -> Prepared<Pairs> {
-        let names = names(session).await?;
+        let names = texts(session, &session.comm.node_name().unwrap_or_default()).await?;
+        let binding = session.comm.binding().map(|binding| binding.to_string());
+        let bindings = texts(session, &binding.unwrap_or_default()).await?;
         let mut order: Vec<usize> = (0..session.comm.size()).collect();
         order.shuffle(&mut weft_base::generator(session.request.seed, ORDER));
-        Ok(Ok(Some(Pairs { order, names })))
+        Ok(Ok(Some(Pairs { order, names, bindings })))
     }
 
     async fn measure<C: Communicator>(&self, _: &Session<'_, C>, _: Point) -> Result<Option<Row>, CommError> {
@@ -100,6 +100,8 @@ impl Pairs {
                 receiver: Some(to as u32),
                 sender_node: self.names[from].clone(),
                 receiver_node: self.names[to].clone(),
+                sender_binding: self.bindings[from].clone(),
+                receiver_binding: self.bindings[to].clone(),
                 samples: None,
                 ..row
             }
@@ -164,16 +166,20 @@ impl<C: Communicator> Step<C> for Transfer {
     }
 }
 
-/// What the nodes of all ranks are called; on the root, elsewhere nothing.
-async fn names<C: Communicator>(session: &Session<'_, C>) -> Result<Vec<Option<String>>, CommError> {
-    let mut own = [0u8; NAME];
-    let name = session.comm.node_name().unwrap_or_default();
-    let kept = name.floor_char_boundary(NAME);
-    own[..kept].copy_from_slice(&name.as_bytes()[..kept]);
-    let whole = gather(&session.comm, ROOT, &Payload::of(&own), None, Choice::Auto).await?;
+/// A text of each rank, `None` where it is empty; on the root, elsewhere nothing.
+async fn texts<C: Communicator>(session: &Session<'_, C>, own: &str) -> Result<Vec<Option<String>>, CommError> {
+    let longest = Reduction { element: Element::Float64, operator: Operator::Maximum };
+    let length = allreduce(&session.comm, Payload::of(&[own.len() as f64]), longest, Choice::Auto).await?;
+    let length = length.values::<f64>().and_then(|values| values.first().copied()).unwrap_or(0.0) as usize;
+    if length == 0 {
+        return Ok(vec![None; session.comm.size()]);
+    }
+    let mut padded = vec![0u8; length];
+    padded[..own.len()].copy_from_slice(own.as_bytes());
+    let whole = gather(&session.comm, ROOT, &Payload::of(&padded), None, Choice::Auto).await?;
     let bytes = whole.as_ref().and_then(|whole| whole.values::<u8>()).unwrap_or_default();
-    let text = |name: &[u8]| String::from_utf8_lossy(name).trim_end_matches('\0').to_owned();
-    Ok(bytes.chunks(NAME).map(text).map(|name| (!name.is_empty()).then_some(name)).collect())
+    let text = |part: &[u8]| String::from_utf8_lossy(part).trim_end_matches('\0').to_owned();
+    Ok(bytes.chunks(length).map(text).map(|text| (!text.is_empty()).then_some(text)).collect())
 }
 
 #[cfg(test)]

@@ -21,6 +21,19 @@ pub enum PayloadSort {
     Phantom,
 }
 
+/// Where messages lie.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum BufferSort {
+    /// The host's memory.
+    Host,
+    /// Memory of a device.
+    Device,
+}
+
+/// The names of [`BufferSort`].
+pub(crate) const BUFFERS: &[&str] = &["host", "device"];
+
 /// What the values of a parameter are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
@@ -175,6 +188,10 @@ parameters! {
             "How many neighbours exchange messages with rank 0 at once, as far as there are ranks",
             least(1), column("ranks that exchange with rank 0 at once"),
             below("{benchmark} with 0 neighbours moves nothing; ask for 1 or more");
+        threads: Vec<u32> = Vec::new(), Doublings
+            "Threads of one process",
+            least(1), default("1 and all"), column("threads of a process"),
+            below("{benchmark} by 0 threads does nothing; ask for 1 or more");
         background: Option<String> = None, Name
             "Pattern of background traffic: none, stream (rank 0 to 7), shift, shift:2, random, all-to-all, or pairs of \
              ranks as 0-7,2-6",
@@ -219,6 +236,10 @@ parameters! {
         io_nodes: Option<u32> = None, Count
             "I/O nodes of a described machine, at even distances",
             least(1), default("as its file says"), column("I/O nodes of a described machine");
+        buffers: Option<BufferSort> = None, Name
+            "Where messages lie: host, or device, memory of a CUDA device that a CUDA-aware MPI library is given the \
+             addresses of",
+            default("host"), column("where messages lay, where it was not in the host's memory");
         payload: Option<PayloadSort> = None, Name
             "What messages carry: data, or phantom for lengths alone",
             default("data; in virtual time phantom");
@@ -237,9 +258,6 @@ parameters! {
         variant: Names
             "Only these rows of a benchmark of one node, as float64_multiply",
             default("all"), column("row of a benchmark of the node suite, as float64_multiply");
-        threads: Doublings
-            "Threads of one process",
-            least(1), default("1 and all"), column("threads of a benchmark of one node");
         axes: Counts
             "Axes of the array",
             least(1), greatest(31), default("1:4"), column("axes of an array");

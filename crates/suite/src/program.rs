@@ -8,7 +8,7 @@ use crate::catalogue::BuiltIn;
 use crate::checks::too_few;
 use crate::description::{Description, Group};
 use crate::files::{MAX_REAL_BYTES, file_system};
-use crate::parameters::PayloadSort;
+use crate::parameters::{BufferSort, PayloadSort};
 use crate::registry::Registry;
 use crate::request::Request;
 use crate::row::Row;
@@ -62,7 +62,14 @@ fn check_launch<C: Communicator>(request: &Request, benchmark: &Description, com
         format!("{name} needs a rank on the machine's host, and this launch has none")
     })?;
     (benchmark.check_ranks)(request, wanted)?;
-    check_feature(benchmark, comm)?;
+    check_feature(benchmark.name, benchmark.needs, comm)?;
+    let on_device = request.buffers == Some(BufferSort::Device);
+    check_feature(benchmark.name, on_device.then_some(Feature::Device), comm)?;
+    refuse_if(on_device && request.payload == Some(PayloadSort::Phantom), || {
+        format!(
+            "{name} with buffers 'device' and payload 'phantom': lengths alone lie nowhere; leave one of the two out"
+        )
+    })?;
     let is_phantom = request.payload == Some(PayloadSort::Phantom);
     refuse_if(benchmark.group == Group::Program && is_phantom && !comm.virtual_time(), || {
         format!("{name} with phantoms computes nothing; that has a meaning in virtual time only")
@@ -83,13 +90,13 @@ fn check_launch<C: Communicator>(request: &Request, benchmark: &Description, com
 }
 
 /// Refuses what a benchmark needs and the backend does not have.
-fn check_feature<C: Communicator>(benchmark: &Description, comm: &C) -> Result<(), UsageError> {
-    let Some(feature) = benchmark.needs else { return Ok(()) };
+fn check_feature<C: Communicator>(name: &str, needs: Option<Feature>, comm: &C) -> Result<(), UsageError> {
+    let Some(feature) = needs else { return Ok(()) };
     // In virtual time a collective of weft's own is a future, which can be left and come back to.
     if feature == Feature::Nonblocking && comm.virtual_time() {
         return Ok(());
     }
-    let (name, needed) = (benchmark.name, feature.words());
+    let needed = feature.words();
     match comm.operations() {
         Some(operations) => operations.lacks(feature).map_or(Ok(()), |why| Err(UsageError(format!("{name}: {why}")))),
         None => {

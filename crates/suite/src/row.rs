@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::parameters::BufferSort;
 use crate::programs::Precision;
 
 /// One point of one launch: one benchmark at one length, distance and algorithm.
@@ -79,6 +80,12 @@ pub struct Row {
     /// Ranks that exchange messages with rank 0 at once (fan-in, fan-out).
     #[serde(default)]
     pub neighbours: Option<u32>,
+    /// Threads of a rank that exchange messages at one time (echo-threads).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub threads: Option<u32>,
+    /// Where messages lay, where it was not in the host's memory.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub buffers: Option<BufferSort>,
     /// The pattern of background traffic (contention), as it can be asked for.
     #[serde(default)]
     pub background: Option<String>,
@@ -114,6 +121,11 @@ pub struct Row {
     pub sender_node: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub receiver_node: Option<String>,
+    /// The processors that they may run on, where that is known (pairs): a [`Binding`](weft_simd::Binding) as text.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sender_binding: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub receiver_binding: Option<String>,
     /// The time of every iteration in seconds, in order, if asked for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub samples: Option<Vec<f64>>,

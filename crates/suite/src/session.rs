@@ -1,9 +1,10 @@
 //! What all benchmarks of one launch share: the communicator, the request, buffers and tags.
 
+use weft_comm::prepared::Memory;
 use weft_comm::{Buffer, CommError, Communicator, Payload, Source, Tag, TagSelector};
 
 use crate::description::Description;
-use crate::parameters::PayloadSort;
+use crate::parameters::{BufferSort, PayloadSort};
 use crate::request::Request;
 use crate::row::Row;
 use crate::statistics::Statistics;
@@ -68,6 +69,14 @@ impl<C: Communicator> Session<'_, C> {
         self.request.payload.unwrap_or(default) == PayloadSort::Phantom
     }
 
+    /// Where messages lie.
+    pub fn memory(&self) -> Memory {
+        match self.request.buffers {
+            Some(BufferSort::Device) => Memory::Device,
+            Some(BufferSort::Host) | None => Memory::Host,
+        }
+    }
+
     /// A buffer for messages: page-aligned, every page touched, or a phantom.
     pub fn buffer(&self, bytes: usize) -> Payload {
         if self.is_phantom() { Payload::Phantom(bytes) } else { Payload::Data(Buffer::page_aligned(bytes)) }
@@ -101,6 +110,8 @@ impl<C: Communicator> Session<'_, C> {
             rate: None,
             rate_unit: None,
             neighbours: None,
+            threads: None,
+            buffers: self.request.buffers.filter(|&buffers| buffers == BufferSort::Device),
             background: None,
             background_bytes: None,
             probe: None,
@@ -113,6 +124,8 @@ impl<C: Communicator> Session<'_, C> {
             receiver: None,
             sender_node: None,
             receiver_node: None,
+            sender_binding: None,
+            receiver_binding: None,
             samples: self.request.keep_samples.then_some(times),
         }
     }

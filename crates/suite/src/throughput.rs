@@ -6,6 +6,7 @@ use crate::benchmark::{Benchmark, Point, Prepared};
 use crate::description::{Group, Takes, takes};
 use crate::echo::MESSAGES;
 use crate::in_flight::{Answer, InFlight};
+use crate::parameters::BUFFERS;
 use crate::row::Row;
 use crate::session::{Session, Step, TIMED, rate};
 use crate::stopwatch::{Part, repeat, stopwatch};
@@ -49,7 +50,7 @@ throughput! {
     Bandwidth, "bandwidth",
     "a window of messages in flight one way, then an acknowledgement: time of one message", Throughput,
     ["bw", "osu-bw", "imb-uniband", "uniband"], ["osu-bw-persistent", "imb-unibandmt", "imb-unirandom"],
-    [takes("bytes").of("message").default(MESSAGES).least(1), takes("window").default(&[64])],
+    [takes("bytes").of("message").default(MESSAGES).least(1), takes("window").default(&[64]), takes("buffers").choices(BUFFERS)],
     "weft measure bandwidth --bytes 8:1M --window 64 -o here.csv",
     bandwidth
 }
@@ -58,7 +59,7 @@ throughput! {
     Bidirectional, "bidirectional",
     "a window of messages in flight both ways between two ranks: time of one message and one back", Throughput,
     ["bibw", "osu-bibw", "imb-biband", "biband"], ["osu-bibw-persistent", "imb-bibandmt", "imb-birandom", "imb-corandom"],
-    [takes("bytes").of("message").default(MESSAGES).least(1), takes("window").default(&[64])],
+    [takes("bytes").of("message").default(MESSAGES).least(1), takes("window").default(&[64]), takes("buffers").choices(BUFFERS)],
     "weft measure bidirectional --bytes 8:1M --window 64",
     bidirectional
 }
@@ -66,7 +67,7 @@ throughput! {
 throughput! {
     PingPing, "ping-ping", "a message each way at one time between two ranks: time of one", PointToPoint,
     ["pingping", "imb-pingping"], ["imb-pingpingmt", "imb-pingpingspecificsource", "imb-pingpinganysource"],
-    [takes("bytes").of("message").default(MESSAGES)],
+    [takes("bytes").of("message").default(MESSAGES), takes("buffers").choices(BUFFERS)],
     "weft measure ping-ping --bytes 8:64K",
     ping_ping
 }
@@ -75,7 +76,7 @@ throughput! {
     MultiPair, "multi-pair",
     "windows from each rank of one half to one of the other, all at once: time of one message of a pair", Throughput,
     ["mbw-mr", "osu-mbw-mr", "message-rate"], [],
-    [takes("bytes").of("message").default(MESSAGES).least(1), takes("window").default(&[64])],
+    [takes("bytes").of("message").default(MESSAGES).least(1), takes("window").default(&[64]), takes("buffers").choices(BUFFERS)],
     "weft measure multi-pair --ranks 2:16 --bytes 8 --window 64",
     multi_pair
 }

@@ -1,7 +1,7 @@
 //! Every benchmark on threads, plainly and dressed up as a hypercube with a host.
 
 use weft_comm::{CommError, Communicator, Payload, Program, Received, RunError, Source, TagSelector};
-use weft_suite::{Description, Group, PayloadSort, Request, Row, Suite, UsageError, catalogue};
+use weft_suite::{BufferSort, Description, Group, PayloadSort, Request, Row, Suite, UsageError, catalogue, find};
 use weft_threads::{Options, run};
 
 /// A communicator whose ranks are said to be the nodes of a hypercube, the last one its host if it has one.
@@ -66,7 +66,7 @@ fn message_benchmarks() -> impl Iterator<Item = &'static Description> {
         .into_iter()
         .filter(|benchmark| !matches!(benchmark.group, Group::Program | Group::Files | Group::Exchange))
         .filter(|benchmark| !matches!(benchmark.group, Group::OneSided | Group::Overlap | Group::Datatype))
-        .filter(|benchmark| benchmark.name != "pairs")
+        .filter(|benchmark| benchmark.name != "pairs" && !benchmark.calls_from_threads())
 }
 
 fn of_group(group: Group) -> impl Iterator<Item = &'static Description> {
@@ -147,8 +147,10 @@ fn every_benchmark_runs_at_2_to_5_ranks_with_data_and_phantoms() {
 
 #[test]
 fn what_a_backend_does_not_have_is_refused_by_name() {
-    for benchmark in of_group(Group::OneSided).chain(of_group(Group::Overlap)) {
+    let threaded = catalogue().into_iter().filter(|benchmark| benchmark.calls_from_threads());
+    for benchmark in of_group(Group::OneSided).chain(of_group(Group::Overlap)).chain(threaded) {
         let what = match benchmark.group {
+            _ if benchmark.calls_from_threads() => "threads that call MPI at one time",
             Group::OneSided => "one-sided communication",
             _ if benchmark.name.ends_with("-persistent") => "persistent collectives",
             _ => "nonblocking collectives",
@@ -157,6 +159,13 @@ fn what_a_backend_does_not_have_is_refused_by_name() {
             format!("{} needs {what}, which this backend does not have; measure it by MPI, --on here", benchmark.name);
         assert_eq!(refusal(2, request(benchmark.name)), expected);
     }
+    for name in ["echo", "ping-ping", "bandwidth", "bidirectional", "multi-pair"] {
+        let on_device = Request { buffers: Some(BufferSort::Device), ..request(name) };
+        let needs = "needs messages in the memory of a device, which this backend does not have";
+        assert_eq!(refusal(2, on_device), format!("{name} {needs}; measure it by MPI, --on here"));
+    }
+    let on_host = Request { buffers: Some(BufferSort::Host), ..one_variant(find("echo").unwrap(), 2) };
+    assert!(rows(2, on_host).iter().all(|row| row.buffers.is_none()), "the host's memory is where messages lie anyway");
 }
 
 #[test]

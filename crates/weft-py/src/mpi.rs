@@ -2,10 +2,15 @@
 
 use std::cell::RefCell;
 use std::path::PathBuf;
+use std::rc::Rc;
 
+use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
+use pyo3::types::PyBytes;
 use serde_json::json;
+use weft_comm::prepared::Device;
 use weft_mpi::{Backend, Diagnosis, Options};
+use weft_suite::Description;
 
 use crate::errors::{RunError, launch_error};
 use crate::launch::{request, rows_json};
@@ -17,10 +22,21 @@ thread_local! {
 
 /// Does something in the MPI backend of this process, which is started for it at first.
 pub fn with_backend<T>(py: Python<'_>, library: &str, use_it: impl FnOnce(&Backend) -> PyResult<T>) -> PyResult<T> {
+    with_backend_for(py, library, false, use_it)
+}
+
+/// The same; where it is started, for calls of several threads at one time or not.
+fn with_backend_for<T>(
+    py: Python<'_>,
+    library: &str,
+    threads: bool,
+    use_it: impl FnOnce(&Backend) -> PyResult<T>,
+) -> PyResult<T> {
     let is_started = BACKEND.with_borrow(Option::is_some);
     if !is_started {
         let library = Some(library).filter(|library| !library.is_empty()).map(PathBuf::from);
-        let started = Options::of_environment(library).and_then(Backend::start);
+        let options = Options::of_environment(library).map(|options| Options { threads, ..options });
+        let started = options.and_then(Backend::start);
         let backend = started.map_err(|error| RunError::new_err(error.to_string()))?;
         BACKEND.set(Some(backend));
         let end = wrap_pyfunction!(end_backend, py)?;
@@ -60,14 +76,62 @@ pub fn locate_calls(folder: &str, signal: i32, descriptor: i32) {
     BACKEND.with_borrow(|backend| backend.iter().for_each(|backend| backend.locate_calls(folder, signal, descriptor)));
 }
 
-/// Runs a request as one rank of an MPI job; rows as JSON on the first rank. Raises UsageError, RunError.
+/// Runs a request as one rank of an MPI job; rows as JSON on the first rank. `device` is the memory that messages on a
+/// device lie in. Raises UsageError, RunError.
 #[pyfunction]
-pub fn run_mpi_rank(py: Python<'_>, request_json: &str, default_library: &str) -> PyResult<Option<String>> {
+#[pyo3(signature = (request_json, default_library, device = None))]
+pub fn run_mpi_rank(
+    py: Python<'_>,
+    request_json: &str,
+    default_library: &str,
+    device: Option<Py<PyAny>>,
+) -> PyResult<Option<String>> {
     let request = request(request_json)?;
-    with_backend(py, default_library, |backend| {
+    let threads = weft_suite::find(&request.benchmark).is_ok_and(Description::calls_from_threads);
+    with_backend_for(py, default_library, threads, |backend| {
+        if let Some(device) = device {
+            backend.set_device(Rc::new(PyDevice(device)));
+        }
         let rows = weft_launch::run_mpi_rank(backend, &request).map_err(launch_error)?;
         Ok(rows.map(|rows| rows_json(&rows)))
     })
+}
+
+/// Memory of a device, by an object of Python.
+struct PyDevice(Py<PyAny>);
+
+impl PyDevice {
+    fn call<T>(&self, call: impl FnOnce(&Bound<'_, PyAny>) -> PyResult<T>) -> Result<T, String> {
+        Python::attach(|py| call(self.0.bind(py)).map_err(|error| error.value(py).to_string()))
+    }
+}
+
+impl Device for PyDevice {
+    fn allocate(&self, bytes: usize) -> Result<usize, String> {
+        self.call(|device| device.call_method1("allocate", (bytes,))?.extract())
+    }
+
+    fn free(&self, address: usize) {
+        // A device that cannot let go of memory says so when there is no more of it.
+        let _ = self.call(|device| device.call_method1("free", (address,)).map(drop));
+    }
+
+    fn write(&self, address: usize, bytes: &[u8]) -> Result<(), String> {
+        self.call(|device| device.call_method1("write", (address, PyBytes::new(device.py(), bytes))).map(drop))
+    }
+
+    fn read(&self, address: usize, bytes: &mut [u8]) -> Result<(), String> {
+        self.call(|device| {
+            let content = device.call_method1("read", (address, bytes.len()))?;
+            let content = content.cast::<PyBytes>()?.as_bytes();
+            if content.len() != bytes.len() {
+                let what = format!("{} bytes were read of {}", content.len(), bytes.len());
+                return Err(PyRuntimeError::new_err(what));
+            }
+            bytes.copy_from_slice(content);
+            Ok(())
+        })
+    }
 }
 
 /// What the MPI library says of itself, as JSON. Raises RunError.

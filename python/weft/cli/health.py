@@ -115,7 +115,8 @@ def health(
     from weft._core import UsageError
     from weft.health import collectives, diagnose
     from weft.health.pairs import pair_times
-    from weft.health.running import Plan, trials_of
+    from weft.health.running import Plan, has_processors, trials_of
+    from weft.health.within import within
     from weft.launch.ranges import values
     from weft.parameters import table
 
@@ -133,15 +134,23 @@ def health(
     expected: PairTimes | None = None
     lost: list[tuple[str, str]] = []
     normal: pl.DataFrame | None = None
+    normal_ranks: pl.DataFrame | None = None
     if samples_file is not None:
         rows, name = _table(samples_file), str(samples_file)
         times = pair_times(rows, each_rank=each is Each.RANK, origin=name)
     elif on != "here":
-        times, expected, machine, rows = _simulated(on, ranks, fault, estimand, plan, seed)
+        name = estimands.described(on, estimand).name
+        if has_processors(estimands.described(on, estimand)):
+            rows, normal_ranks = _simulated_ranks(on, ranks, fault, estimand, plan, seed)
+            times, expected = (
+                pair_times(table, each_rank=each is Each.RANK, origin=name) for table in (rows, normal_ranks)
+            )
+        else:
+            times, expected, machine, rows = _simulated(on, ranks, fault, estimand, plan, seed)
         # Without faults what was simulated is what is normal; beside a baseline nobody asks.
         if baseline is None:
-            normal = _normal_collectives(on, fault, estimand, times, seed) if fault else rows
-        name = machine.name
+            count = int(rows["ranks"].to_numpy().max())
+            normal = _normal_collectives(on, fault, estimand, count, times, seed) if fault else rows
         _write(rows, output)
     else:
         measured = _here(ranks, hosts, plan, output, resume=resume, force=force)
@@ -150,12 +159,13 @@ def health(
         (rows, lost), name = measured, "here"
         times = pair_times(rows, each_rank=each is Each.RANK, origin=name)
     if baseline is not None:
-        expected, normal = _normal(baseline, times, each, estimand if on == "here" else None)
+        expected, normal, normal_ranks = _normal(baseline, times, each, estimand if on == "here" else None)
     origin = baseline if baseline is not None else "the machine without faults"
     trial = None if machine is None or baseline is not None else trials_of(machine, times, plan, seed)
     diagnosis = diagnose(
         times, expected=expected, machine=machine, threshold=threshold, lost=lost, origin=origin, trial=trial,
         collectives=collectives.times(rows, normal),
+        within=within(rows, expected=normal_ranks, threshold=threshold),
     )  # fmt: skip
     if watch is not None:
         _watch(diagnosis, name, watch, threshold)
@@ -164,29 +174,34 @@ def health(
 
 def _normal(
     baseline: str, times: PairTimes, each: Each, estimand: Estimand | None
-) -> tuple[PairTimes, pl.DataFrame | None]:
-    """What is normal, of pairs and of collectives, by samples or by a machine: files of samples end in what those end
-    in. By a machine only pairs are judged: which algorithm a library chooses for a collective is not in its file."""
+) -> tuple[PairTimes, pl.DataFrame | None, pl.DataFrame | None]:
+    """What is normal, of pairs, of collectives and of ranks within nodes, by samples or by a machine: files of samples
+    end in what those end in. By a machine only pairs are judged: which algorithm a library chooses for a collective is
+    not in its file."""
     from weft._core import UsageError
     from weft.health import pair_times
-    from weft.health.running import normal_of
+    from weft.health.running import has_processors, normal_of, normal_of_computers
 
     if baseline.endswith((".csv", ".parquet")):
         if estimand is not None:
             raise UsageError("--estimand chooses among the costs of a machine file, and --baseline is of samples")
         table = _table(Path(baseline))
-        return pair_times(table, each_rank=each is Each.RANK, origin=baseline), table
-    return normal_of(estimands.described(baseline, estimand), times), None
+        return pair_times(table, each_rank=each is Each.RANK, origin=baseline), table, table
+    machine = estimands.described(baseline, estimand)
+    if has_processors(machine) and each is Each.NODE:
+        expected, ranks = normal_of_computers(machine, times)
+        return expected, None, ranks
+    return normal_of(machine, times), None, None
 
 
 def _normal_collectives(
-    on: str, fault: list[str] | None, estimand: Estimand | None, times: PairTimes, seed: int
+    on: str, fault: list[str] | None, estimand: Estimand | None, ranks: int, times: PairTimes, seed: int
 ) -> pl.DataFrame:
     """The collectives without faults, but with the same noise, which slows them on a healthy machine too."""
     from weft.health import collectives
 
     machine = faults.degraded(on, faults.noise(fault), estimand)
-    return collectives.simulated(machine, times.nodes, times.lengths, len(times.launches), seed)
+    return collectives.simulated(machine, ranks, times.lengths, len(times.launches), seed)
 
 
 def _table(path: Path) -> pl.DataFrame:
@@ -213,6 +228,27 @@ def _simulated(
     over_all = over_all.with_columns(machine=pl.lit(described.name))
     table = pl.concat([samples_of(times, described.name), over_all], how="diagonal_relaxed")
     return times, expected, described, table
+
+
+def _simulated_ranks(
+    on: str, ranks: int | None, planted: list[str] | None, estimand: Estimand | None, plan: Plan, seed: int
+) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """Of a machine whose nodes are processors of computers: samples with faults and without them."""
+    import polars as pl
+
+    from weft.cli.progress import Bar
+    from weft.health import collectives
+    from weft.health.running import simulate_ranks
+
+    described, degraded = (faults.degraded(on, each, estimand) for each in (None, planted))
+    with Bar(f"simulating {on}") as bar:
+        rows = simulate_ranks(degraded, ranks, plan, seed=seed, progress=bar)
+        normal = simulate_ranks(described, ranks, plan, seed=seed) if planted else rows
+    count = int(rows["ranks"].to_numpy().max())
+    over_all = collectives.simulated(degraded, count, plan.lengths, plan.launches, seed)
+    over_all = over_all.with_columns(machine=pl.lit(described.name))
+    rows = rows.with_columns(machine=pl.lit(described.name))
+    return pl.concat([rows, over_all], how="diagonal_relaxed"), normal
 
 
 def _here(
@@ -308,3 +344,6 @@ def _show(diagnosis: Diagnosis) -> None:
     shades = "" if speaking.is_quiet() else tables.heat_map(diagnosis, columns)
     if shades:
         console.print(Text(shades))
+    of_ranks = "" if speaking.is_quiet() else tables.heat_maps_of_ranks(diagnosis)
+    if of_ranks:
+        console.print(Text(of_ranks))

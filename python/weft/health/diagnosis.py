@@ -16,6 +16,7 @@ from weft.health.expectation import Residuals
 from weft.health.inference import Finding
 from weft.health.pairs import Matrix, PairTimes, over
 from weft.health.trials import Trial
+from weft.health.within import Within, class_lines
 
 THRESHOLD = 0.05
 """The least slowdown that counts, as a share of the time."""
@@ -55,6 +56,8 @@ class Diagnosis:
         What a reader should know of how it was found.
     collectives
         What collectives over all nodes took.
+    within
+        What there is to say of the ranks within nodes; None where nobody knows where they run.
     """
 
     times: PairTimes
@@ -65,15 +68,22 @@ class Diagnosis:
     threshold: float = THRESHOLD
     notes: list[str] = field(default_factory=list)
     collectives: list[CollectiveTime] = field(default_factory=list)
+    within: Within | None = None
 
     @property
     def verdict(self) -> Verdict:
         """The worst of all findings."""
-        if self.lost or any(_is_broken(finding) for finding in self.findings):
+        if self.lost or any(_is_broken(finding) for finding in self.all_findings()):
             return Verdict.BROKEN
-        if self.findings or self.misplaced or self.slow_lengths() or self.slow_collectives():
+        if self.all_findings() or self.misplaced or self.slow_lengths() or self.slow_collectives():
+            return Verdict.SLOW
+        if self.within is not None and (self.within.wrong or self.within.slow_lengths(self.threshold)):
             return Verdict.SLOW
         return Verdict.HEALTHY
+
+    def all_findings(self) -> list[Finding]:
+        """What is slow between nodes, then what is within them."""
+        return [*self.findings, *([] if self.within is None else self.within.findings)]
 
     def slow_collectives(self) -> list[CollectiveTime]:
         """The collectives over all nodes that take longer than expected, beyond their intervals."""
@@ -110,6 +120,7 @@ def diagnose(
     origin: str = "the baseline",
     trial: Trial | None = None,
     collectives: Sequence[CollectiveTime] = (),
+    within: Within | None = None,
 ) -> Diagnosis:
     """Tell what is slow in a cluster from the times of all pairs of its nodes.
 
@@ -131,6 +142,8 @@ def diagnose(
         Simulates the same rounds on the machine with faults; what is named is then confirmed by trying it.
     collectives
         What collectives over all nodes took, beside what they should.
+    within
+        What there is to say of the ranks within nodes (:func:`weft.health.within.within`).
 
     Raises
     ------
@@ -147,10 +160,10 @@ def diagnose(
     ['node 5']
     """
     residuals = expectation.by_itself(times) if expected is None else expectation.compared(times, expected, origin)
-    notes = _notes(times, residuals)
+    notes = _notes(times, residuals, within)
     gone = [*lost, *((name, "nothing was measured of it") for name in times.silent())]
     if times.nodes < MIN_NODES:
-        return Diagnosis(times, residuals, [], [], gone, threshold, notes, [*collectives])
+        return Diagnosis(times, residuals, [], [], gone, threshold, notes, [*collectives], within)
     least = float(np.log1p(threshold))
     candidates = _suspects(times, residuals, machine)
     explained, values, quickest = _explained(times, residuals, candidates, least, trial)
@@ -160,7 +173,7 @@ def diagnose(
         explained, pairs = _without_swapped(explained, swapped, times), _without_swapped(pairs, swapped, times)
     return Diagnosis(
         times, residuals, [*explained, *pairs], [(times.names[i], times.names[j]) for i, j in swapped], gone,
-        threshold, notes, [*collectives],
+        threshold, notes, [*collectives], within,
     )  # fmt: skip
 
 
@@ -212,7 +225,7 @@ def _without_swapped(
     return [finding for finding in explained if concerned(finding) < 0.5]
 
 
-def _notes(times: PairTimes, residuals: Residuals) -> list[str]:
+def _notes(times: PairTimes, residuals: Residuals, within: Within | None) -> list[str]:
     notes = []
     if times.nodes < MIN_NODES:
         notes.append(
@@ -225,6 +238,8 @@ def _notes(times: PairTimes, residuals: Residuals) -> list[str]:
         if groups > 1:
             sizes = ", ".join(str(int(size)) for size in np.bincount(residuals.groups))
             notes.append(f"by the distances of short messages the nodes form {groups} groups, of {sizes} nodes")
+    if within is not None:
+        notes += class_lines(within)
     if len(times.launches) == 1:
         notes.append("one launch: what was slow in it may have been somebody else's traffic")
     return notes
@@ -258,6 +273,17 @@ def _of_collective(each: CollectiveTime) -> str:
     return f"{each.name} takes {slowdown:.2f} times as long as expected{interval}, {units.seconds(each.seconds)}"
 
 
+def _of_ranks(diagnosis: Diagnosis) -> list[str]:
+    """What is wrong within nodes: bindings first, for they explain times; then what the times say."""
+    within = diagnosis.within
+    if within is None:
+        return []
+    lines = [each.text for each in within.wrong]
+    for length, factor in within.slow_lengths(diagnosis.threshold).items():
+        lines.append(f"all pairs within nodes take {factor:.2f} times as long as expected at {units.length(length)}")
+    return lines + [sentence(diagnosis, finding) for finding in within.findings]
+
+
 def _with_others(suspect: suspects.Suspect) -> str:
     """The name, with what cannot be told from it."""
     others = [other for other in suspect.others if suspect.kind != "node" or other.startswith("the cable")]
@@ -279,6 +305,7 @@ def summary(diagnosis: Diagnosis) -> list[str]:
         lines.append(f"all pairs together take {factor:.2f} times as long as expected at {units.length(length)}")
     lines += [sentence(diagnosis, finding) for finding in diagnosis.findings]
     lines += [_of_collective(each) for each in diagnosis.slow_collectives()]
+    lines += _of_ranks(diagnosis)
     for first, second in diagnosis.misplaced:
         lines.append(f"nodes {first} and {second} have each other's place: their distances are swapped")
     return lines

@@ -9,7 +9,7 @@ level that allows for the number of suspects (Bonferroni). Then all are estimate
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -222,6 +222,31 @@ def _confirmed(
 def slow_pairs(
     values: Matrix, quickest: Matrix, known: Sequence[Finding], names: Sequence[str], least: float
 ) -> list[Finding]:
+    """The slow pairs of a matrix of all pairs of nodes: see :func:`slow_cells`."""
+    count = len(names)
+    ends = np.stack(np.divmod(np.arange(count * count), count), axis=1)
+    return slow_cells(values, quickest, known, ends, _Names(names), least)
+
+
+class _Names:
+    """What pairs of nodes are called."""
+
+    def __init__(self, names: Sequence[str]) -> None:
+        self._names = names
+
+    def __call__(self, i: int, j: int, both: bool) -> str:
+        one, other = self._names[i], self._names[j]
+        return f"the pair {one} and {other}" if both else f"messages from {one} to {other}"
+
+
+def slow_cells(
+    values: Matrix,
+    quickest: Matrix,
+    known: Sequence[Finding],
+    ends: npt.NDArray[np.int64],
+    name: Callable[[int, int, bool], str],
+    least: float,
+) -> list[Finding]:
     """Pairs that no node and no link explains and that are slow, in one direction or in both.
 
     A pair is told from noise by itself, so noise is taken from all pairs and the level from their number. It has to be
@@ -234,29 +259,28 @@ def slow_pairs(
         the quickest launch.
     known
         What is slow besides; its pairs are left out.
-    names
-        Of the nodes.
+    ends
+        The sender and the receiver of each pair, in the order of the values.
+    name
+        Calls a pair by its ends, in both directions or in one.
     least
         The least effect that counts, as a logarithm.
     """
-    count = len(names)
     flat, low = values.reshape(len(values), -1).copy(), quickest.reshape(len(values), -1)
     for finding in known:
         flat[:, finding.suspect.cells] = np.nan
     noise = _noise(flat)
     over = _stands_out(flat, least) & _stands_out(low, least)
-    slow = set(np.flatnonzero(over.any(axis=0)).tolist())
+    slow = {(int(ends[cell, 0]), int(ends[cell, 1])): int(cell) for cell in np.flatnonzero(over.any(axis=0))}
     results = []
-    for cell in sorted(slow):
-        i, j = divmod(cell, count)
-        back = j * count + i
-        if back in slow and back < cell:
+    for (i, j), cell in slow.items():
+        back = slow.get((j, i))
+        if back is not None and back < cell:
             continue
-        cells = np.array([cell, back] if back in slow else [cell])
-        name = f"the pair {names[i]} and {names[j]}" if len(cells) > 1 else f"messages from {names[i]} to {names[j]}"
+        cells = np.array([cell] if back is None else [cell, back])
         effect = np.where(over[:, cells].any(axis=1), np.nanmean(flat[:, cells], axis=1), 0.0)
         p = min(1.0, float(special.ndtr(-np.max(effect / noise))) * flat.size)
-        suspect = Suspect("pair", name, cells, (i, j))
+        suspect = Suspect("pair", name(i, j, back is not None), cells, (i, j))
         results.append(Finding(suspect, tuple(effect), tuple(noise), 1.0 - p, len(cells)))
     return sorted(results, key=lambda finding: -finding.slowdown)
 

@@ -13,6 +13,8 @@ from weft._core import UsageError
 from weft.inputs import quoted
 
 Matrix = npt.NDArray[np.float64]
+Reduction = Callable[..., Matrix]
+"""`np.nanmedian` and the like."""
 
 BENCHMARK = "pairs"
 """The benchmark whose samples are read."""
@@ -57,7 +59,7 @@ class PairTimes:
         return [name for name, answer in zip(self.names, np.atleast_1d(answers), strict=True) if not answer]
 
 
-def over(reduce: Callable[..., Matrix], values: Matrix, axis: int | tuple[int, ...], keepdims: bool = False) -> Matrix:
+def over(reduce: Reduction, values: Matrix, axis: int | tuple[int, ...], keepdims: bool = False) -> Matrix:
     """`np.nanmedian` and the like along an axis; not a number, and no warning, where nothing is known.
 
     Examples

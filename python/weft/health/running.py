@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import math
 import os
 import re
 import shlex
@@ -19,7 +20,7 @@ import polars as pl
 from weft import _core
 from weft._core import Machine, RunError, UsageError
 from weft.health import collectives
-from weft.health.pairs import BENCHMARK, PairTimes, of_columns
+from weft.health.pairs import BENCHMARK, PairTimes, of_columns, pair_times
 from weft.health.trials import Trial
 from weft.inputs import quoted
 from weft.journal import Journal
@@ -27,6 +28,7 @@ from weft.launch import environment, mpiexec
 from weft.launch.measure import Measurement, measure_requests
 from weft.launch.protocol import Progress, Protocol, Silent
 from weft.launch.request import Request
+from weft.launch.simulate import simulate as launch_simulation
 from weft.samples.schema import validate
 
 LENGTHS = (8, 262_144)
@@ -133,6 +135,71 @@ def simulate(
     return of_columns([str(node) for node in range(count)], columns), spent
 
 
+def has_processors(machine: Machine) -> bool:
+    """Whether the nodes of a machine are the processors of computers, by the table `[processors]` of its file.
+
+    Examples
+    --------
+    >>> import weft
+    >>> has_processors(weft.machine("ipsc860"))
+    False
+    """
+    return _of_computer(machine) is not None
+
+
+def _of_computer(machine: Machine) -> int | None:
+    """Processors of a computer; None where nodes are computers."""
+    table = tomllib.loads(machine.to_toml()).get("processors")
+    if table is None:
+        return None
+    figures = (table[name] for name in ("threads", "cores", "caches", "numa_nodes", "sockets"))
+    return math.prod(int(figure["value"] if isinstance(figure, dict) else figure) for figure in figures)
+
+
+def simulate_ranks(
+    machine: Machine, ranks: int | None = None, plan: Plan | None = None, *, seed: int = 0,
+    progress: Progress | None = None,
+) -> pl.DataFrame:  # fmt: skip
+    """All pairs of ranks on the first processors of a described machine in virtual time, as samples.
+
+    Parameters
+    ----------
+    machine
+        The machine, with its faults: one whose nodes are processors, if samples are to say where ranks run.
+    ranks
+        How many; all, at most 64, where nobody says.
+    plan, seed
+        As of :func:`simulate`.
+    progress
+        Who is told how it comes along.
+
+    Raises
+    ------
+    weft.UsageError
+        For fewer than two ranks or more than there are processors.
+
+    Examples
+    --------
+    >>> import weft
+    >>> simulate_ranks(weft.machine("ipsc860"), 4, Plan(lengths=(8,), launches=2)).shape[0]
+    24
+    """
+    plan, progress = plan or Plan(), progress or Silent()
+    count = min(machine.nodes, MAX_SIMULATED) if ranks is None else ranks
+    if count < 2:
+        raise UsageError(f"the health of {count} rank{'s' * (count != 1)}: pairs need two or more (--ranks)")
+    tables = []
+    progress.launch(0, plan.launches, plan.launches)
+    for launch in range(plan.launches):
+        table = launch_simulation(
+            machine, BENCHMARK, seed=seed + launch + 1, ranks=count, bytes=list(plan.lengths),
+            iterations=plan.iterations or 1,
+        )  # fmt: skip
+        tables.append(pl.DataFrame(table).with_columns(repetition=pl.lit(launch, pl.Int64)))
+        progress.rows(1)
+    return pl.concat(tables)
+
+
 def trials_of(machine: Machine, times: PairTimes, plan: Plan, seed: int = 0) -> Trial:
     """Simulates the rounds by which some times were simulated, on the machine with faults."""
 
@@ -181,6 +248,43 @@ def normal_of(machine: Machine, times: PairTimes) -> PairTimes:
     logs = np.broadcast_to(np.log(seconds)[:, None, None], times.logs.shape[1:]).copy()
     logs[:, np.arange(times.nodes), np.arange(times.nodes)] = np.nan
     return PairTimes(times.names, times.lengths, logs[None], {}, numbers[:1])
+
+
+MAX_NORMAL = 512
+"""Processors of the computers that are simulated at most to see what is normal: pairs grow by their square."""
+
+
+def normal_of_computers(machine: Machine, times: PairTimes) -> tuple[PairTimes, pl.DataFrame]:
+    """What a machine file whose nodes are processors says that pairs of computers take, and pairs of ranks within them.
+
+    Parameters
+    ----------
+    machine
+        The description.
+    times
+        What was measured: its nodes, in whose order the computers are taken, and lengths.
+
+    Raises
+    ------
+    weft.UsageError
+        If the machine has fewer computers, or these have too many processors to simulate.
+    """
+    count = (_of_computer(machine) or 1) * times.nodes
+    if count > machine.nodes:
+        computers = machine.nodes * times.nodes // count
+        raise UsageError(
+            f"--baseline {machine.name}: the machine has {computers} computer{'s' * (computers != 1)}, and "
+            f"{times.nodes} were measured; describe as many (topology)"
+        )
+    if count > MAX_NORMAL:
+        raise UsageError(
+            f"--baseline {machine.name}: {times.nodes} of its computers have {count} processors, and at most "
+            f"{MAX_NORMAL} are simulated; take samples of a healthy run as the baseline"
+        )
+    launches = tuple(range(-len(times.launches), 0))  # None of them is a launch that was measured.
+    rows = simulate_ranks(machine, count, Plan(times.lengths, len(launches)))
+    rows = rows.with_columns(pl.col("repetition") - len(launches))
+    return replace(pair_times(rows), names=times.names), rows
 
 
 def samples_of(times: PairTimes, machine: str) -> pl.DataFrame:

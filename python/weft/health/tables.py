@@ -13,8 +13,10 @@ from scipy.cluster import hierarchy
 from scipy.spatial.distance import squareform
 
 from weft import units
+from weft.health import node_maps
 from weft.health.diagnosis import Diagnosis, summary
 from weft.health.pairs import Matrix, over
+from weft.health.within import Within
 
 MAX_DRAWN = 512
 """Nodes of a heat map at most: beyond it cells are smaller than a pixel."""
@@ -30,11 +32,13 @@ _SCALE = 2.0
 def rows(diagnosis: Diagnosis) -> pl.DataFrame:
     """One row for each finding and length.
 
-    Columns: `kind` (node, sender, receiver, link, cable, detour, groups, pair, misplaced, lost, all or collective),
-    `name`, `bytes`, `slowdown` (the factor of the time), `low` and `high` (its 95% interval), `confidence`, `pairs`.
+    Columns: `kind` (node, sender, receiver, link, cable, detour, groups, pair, misplaced, lost, all or collective;
+    within nodes rank, part, joint, inside, distance, pair, all, and shared, siblings, unbound or otherwise for
+    bindings), `name`, `bytes`, `slowdown` (the factor of the time), `low` and `high` (its 95% interval), `confidence`,
+    `pairs`.
     """
     entries: list[tuple[object, ...]] = []
-    for finding in diagnosis.findings:
+    for finding in diagnosis.all_findings():
         of_lengths = zip(diagnosis.times.lengths, finding.effect, finding.error, strict=True)
         for length, effect, error in of_lengths:
             if effect > 0.0:
@@ -52,6 +56,11 @@ def rows(diagnosis: Diagnosis) -> pl.DataFrame:
         ("collective", each.name, each.bytes, each.slowdown, each.low, each.high, None, None)
         for each in diagnosis.slow_collectives()
     ]
+    if diagnosis.within is not None:
+        within = diagnosis.within
+        entries += [(each.kind, each.text, *empty) for each in within.wrong]
+        shifts = within.slow_lengths(diagnosis.threshold).items()
+        entries += [("all", "all pairs within nodes", length, factor, *empty[2:]) for length, factor in shifts]
     return pl.DataFrame(entries, _SCHEMA, orient="row")
 
 
@@ -80,10 +89,19 @@ def to_json(diagnosis: Diagnosis, machine: str) -> str:
         "groups": diagnosis.residuals.groups.tolist(),
         "node_slowdown": {str(length): factors for length, factors in diagnosis.node_factors().items()},
         "collectives": [asdict(each) for each in diagnosis.collectives],
+        "within_nodes": None if diagnosis.within is None else _json_of_ranks(diagnosis.within),
         "summary": summary(diagnosis),
         "notes": diagnosis.notes,
     }
     return json.dumps(content, indent=1)
+
+
+def _json_of_ranks(within: Within) -> dict[str, object]:
+    """Times by class, and bindings that are wrong."""
+    wrong = [
+        {"kind": each.kind, "node": each.node, "ranks": list(each.ranks), "text": each.text} for each in within.wrong
+    ]
+    return {"classes": [asdict(each) for each in within.classes], "wrong_bindings": wrong}
 
 
 def to_prometheus(diagnosis: Diagnosis, machine: str) -> str:
@@ -116,7 +134,23 @@ def to_prometheus(diagnosis: Diagnosis, machine: str) -> str:
         for name, factor in zip(diagnosis.times.names, factors, strict=True):
             labels = _labels(machine=machine, node=name, bytes=str(length))
             lines.append(f"weft_health_node_slowdown_ratio{labels} {factor:.6g}")
+    if diagnosis.within is not None:
+        lines += _prometheus_of_ranks(diagnosis.within, machine)
     return "\n".join(lines) + "\n"
+
+
+def _prometheus_of_ranks(within: Within, machine: str) -> list[str]:
+    lines = [
+        "# HELP weft_health_wrong_bindings ranks or nodes whose binding to processors is wrong",
+        "# TYPE weft_health_wrong_bindings gauge",
+        f"weft_health_wrong_bindings{_labels(machine=machine)} {len(within.wrong)}",
+        "# HELP weft_health_within_node_seconds median time of a message between ranks of one node",
+        "# TYPE weft_health_within_node_seconds gauge",
+    ]
+    for each in within.classes:
+        labels = _labels(machine=machine, distance=each.name, bytes=str(each.bytes))
+        lines.append(f"weft_health_within_node_seconds{labels} {each.seconds:.6g}")
+    return lines
 
 
 def _labels(**labels: str) -> str:
@@ -160,6 +194,11 @@ def heat_map(diagnosis: Diagnosis, columns: int | None = None) -> str:
     return "\n".join(lines)
 
 
+def heat_maps_of_ranks(diagnosis: Diagnosis) -> str:
+    """The same of the ranks within nodes, with how far apart they are; nothing where nobody knows."""
+    return "" if diagnosis.within is None else node_maps.text_maps(diagnosis.within, _shade)
+
+
 def _shade(factor: float) -> str:
     if not np.isfinite(factor):
         return " "
@@ -177,6 +216,8 @@ def to_html(diagnosis: Diagnosis, machine: str) -> str:
         factors = np.exp(diagnosis.residuals.values[index])[at][:, at]
         title = escape(f"Time over expected time, messages of {units.length(length)}")
         maps.append(f"<h2>{title}</h2>{_svg(factors, [diagnosis.times.names[node] for node in at])}")
+    if diagnosis.within is not None:
+        maps.append(node_maps.html_maps(diagnosis.within, _color))
     return _PAGE.format(title=escape(f"Health of {machine}"), head=head, lines=lines, maps="".join(maps))
 
 

@@ -15,7 +15,8 @@ from weft.journal import Journal
 from weft.launch import data_parallel, environment, mpiexec, node, primitives
 from weft.launch import protocol as measuring
 from weft.launch.protocol import Progress, Protocol, Row
-from weft.launch.request import Request, by_ranks
+from weft.launch.rank import memory_of
+from weft.launch.request import Request, by_ranks, find
 from weft.launch.table import table
 from weft.samples import median_interval
 
@@ -130,11 +131,20 @@ def _launch(wanted: Sequence[Request]) -> Iterator[tuple[int, list[Row]]]:
         if alone:
             for index, rows in mpiexec.Job([wanted[i] for i in alone], 1, program, alone=True):
                 yield alone[index], rows
-    messages = [index for index, request in enumerate(wanted) if not request.node]
-    for ranks, positions in by_ranks([wanted[i] for i in messages]):
-        indices = [messages[position] for position in positions]
-        for index, rows in mpiexec.Job([wanted[i] for i in indices], ranks):
-            yield indices[index], rows
+    # MPI is started otherwise for calls of several threads, which makes all others slower.
+    for threaded in (False, True):
+        messages = [
+            index for index, request in enumerate(wanted) if not request.node and _is_threaded(request) is threaded
+        ]
+        for ranks, positions in by_ranks([wanted[i] for i in messages]):
+            indices = [messages[position] for position in positions]
+            for index, rows in mpiexec.Job([wanted[i] for i in indices], ranks):
+                yield indices[index], rows
+
+
+def _is_threaded(request: Request) -> bool:
+    """Whether several threads of a rank send messages at one time."""
+    return not request.node and "threads" in find(request.benchmark).takes
 
 
 def _program(request: Request) -> tuple[str, ...]:
@@ -191,8 +201,10 @@ def _as_rank(
 
 def _run_rank(wanted: Sequence[Request]) -> Iterator[tuple[int, list[Row]]]:
     default = mpiexec.library()
+    device: object = None
     for index, request in enumerate(wanted):
-        rows = json.loads(_core.run_mpi_rank(request.to_json(), default) or "[]")
+        device = device or memory_of(request.parameters)
+        rows = json.loads(_core.run_mpi_rank(request.to_json(), default, device) or "[]")
         library = mpiexec.first_line(json.loads(_core.mpi_version(default))["version"])
         yield index, [{**row, "library": library} for row in rows]
 

@@ -2,13 +2,15 @@
 
 JOB is JSON: `requests` (objects as `_core` reads them), `library` (the MPI library to use where the environment names
 none) and `rows`, the file to which the rank that has results appends one line a request. What goes wrong is said in
-one line on standard error, which starts with `weft-error`. Imports nothing but the extension module: ranks start fast.
+one line on standard error, which starts with `weft-error`. Imports nothing but the extension module, and CuPy where
+messages lie on a device: ranks start fast.
 """
 
 import fcntl
 import json
 import os
 import sys
+from collections.abc import Mapping
 
 from weft import _core
 
@@ -23,8 +25,10 @@ def main(text: str) -> int:
     try:
         job = json.loads(text)
         _live(os.path.dirname(job["rows"]))
+        device: object = None
         for index, request in enumerate(job["requests"]):
-            rows = _core.run_mpi_rank(json.dumps(request), job["library"])
+            device = device or memory_of(request)
+            rows = _core.run_mpi_rank(json.dumps(request), job["library"], device)
             if rows is not None:
                 library = json.loads(_core.mpi_version(job["library"]))["version"]
                 with open(job["rows"], "a", encoding="utf-8") as file:
@@ -41,6 +45,15 @@ def main(text: str) -> int:
     except KeyboardInterrupt:
         return fail("RunError", interrupted())
     return 0
+
+
+def memory_of(request: Mapping[str, object]) -> object:
+    """The memory of a device, where the messages of a request lie in one; else None."""
+    if request.get("buffers") != "device":
+        return None
+    from weft.launch.device import DeviceMemory
+
+    return DeviceMemory()
 
 
 def interrupted() -> str:

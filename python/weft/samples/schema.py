@@ -157,6 +157,14 @@ _COLUMNS = (
     Column("sender_node", "text", "node of the rank that sends: its host name, or its number", "a name, or nothing"),
     Column("receiver_node", "text", "node of the rank that receives", "a name, or nothing"),
     Column(
+        "sender_binding",
+        "text",
+        "processors that the rank that sends may run on, and the cores, L3 caches, NUMA nodes and sockets that these "
+        "are of, as `cpu=0-3 core=0,2 l3=0 numa=0 socket=0 of=64`, the last being the cores of the node",
+        "such a text, or nothing",
+    ),
+    Column("receiver_binding", "text", "the same of the rank that receives", "such a text, or nothing"),
+    Column(
         "repetition",
         "count",
         "number of the launch, from 0",

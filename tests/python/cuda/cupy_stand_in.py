@@ -84,6 +84,12 @@ class Device(contextlib.nullcontext):
 
     __hash__ = None
 
+    def use(self):
+        """Makes it the one that arrays are on."""
+
+    def synchronize(self):
+        """Waits for all that it does: here nothing is left."""
+
 
 class ndarray:  # noqa: N801
     """An array; numpy's is in `host`."""
@@ -106,6 +112,12 @@ class ndarray:  # noqa: N801
 
     def copy(self):
         return ndarray(self.host.copy())
+
+    def set(self, host):
+        self.host[...] = host
+
+    def get(self):
+        return self.host.copy()
 
     def __setitem__(self, index, value):
         self.host[index] = value.host
@@ -131,7 +143,7 @@ def module():
     """The module."""
     cupy = types.ModuleType("cupy")
     cupy.ndarray, cupy.RawKernel = ndarray, RawKernel
-    cupy.cuda = types.SimpleNamespace(Device=Device)
+    cupy.cuda = types.SimpleNamespace(Device=Device, runtime=types.SimpleNamespace(getDeviceCount=lambda: 1))
     cupy.empty = lambda shape, dtype: filled(np.empty(shape, dtype))
     cupy.empty_like = lambda x: filled(np.empty(x.shape, x.dtype))
     cupy.asarray = lambda x, dtype=None: ndarray(np.asarray(x.host if isinstance(x, ndarray) else x, dtype))

@@ -27,13 +27,14 @@ use crate::description::{
     Alternative, Completion, Estimand, Figure, HostLink, Machine, MemoryCopy, Node, Packets, Protocol, ShortMessages,
     Switching,
 };
+use crate::processors::Processors;
 use crate::routers::Routers;
 use crate::sources::{Sources, UNSTATED};
 use crate::suggest::did_you_mean;
 use crate::topology::{Embedding, Topology};
 use table::{File, Table};
 
-const FILE_KEYS: [&str; 23] = [
+const FILE_KEYS: [&str; 24] = [
     "name",
     "title",
     "year",
@@ -54,6 +55,7 @@ const FILE_KEYS: [&str; 23] = [
     "primitives",
     "parallel",
     "routers",
+    "processors",
     "operations",
     "facts",
     "alternative",
@@ -128,6 +130,7 @@ fn read(root: &Table) -> Option<Machine> {
     let primitives = root.keep(primitives(root));
     let parallel = root.keep(Parallel::read(root));
     let routers = root.keep(routers(root, switching.as_ref().map(|(technique, _)| *technique)));
+    let processors = root.keep(Processors::read_for(root, topology.as_ref().map(|(topology, ..)| topology)));
     let is_data_parallel = ["shifts", "primitives", "parallel"].iter().any(|table| root.has(table));
     let passes_messages = !is_data_parallel || root.has("protocols") || root.has("self_message");
     let protocols = if passes_messages { root.keep(protocols(root)) } else { Some(Vec::new()) };
@@ -166,6 +169,7 @@ fn read(root: &Table) -> Option<Machine> {
         primitives: primitives?,
         parallel: parallel?,
         routers: routers?,
+        processors: processors?,
         operations: operations?,
         facts: facts?,
         degradation: Degradation::default(),

@@ -42,6 +42,7 @@ functions! {
     initialized = "MPI_Initialized" (*mut c_int);
     finalized = "MPI_Finalized" (*mut c_int);
     init_thread = "MPI_Init_thread" (*mut c_int, *mut *mut *mut c_char, c_int, *mut c_int);
+    query_thread = "MPI_Query_thread" (*mut c_int);
     finalize = "MPI_Finalize" ();
     abort = "MPI_Abort" (Handle, c_int);
     error_string = "MPI_Error_string" (c_int, *mut c_char, *mut c_int);

@@ -15,6 +15,13 @@ pub use functions::{
 pub use locate::{LIBRARY_VARIABLE, LoadError};
 use symbols::Symbols;
 
+/// The environment variable that says whether the MPI library takes addresses of CUDA devices: 1 or 0.
+pub const CUDA_AWARE_VARIABLE: &str = "WEFT_CUDA_AWARE";
+
+const QUERY_CUDA: &str = "MPIX_Query_cuda_support";
+
+type QueryCuda = unsafe extern "C" fn() -> std::ffi::c_int;
+
 /// A handle of MPI (communicator, datatype, request…), whatever the library's own type for it is.
 pub type Handle = usize;
 
@@ -30,6 +37,8 @@ pub struct Library {
     pub persistent: Option<PersistentFunctions>,
     pub one_sided: Option<OneSidedFunctions>,
     pub datatypes: Option<DatatypeFunctions>,
+    /// Whether it takes addresses of CUDA devices, if it says (`MPIX_Query_cuda_support` of Open MPI and MPICH).
+    query_cuda: Option<QueryCuda>,
     /// What only a library of MPI in virtual time has (crates/virtual-mpi).
     pub virtual_time: Option<VirtualFunctions>,
     pub abi: Abi,
@@ -72,6 +81,10 @@ impl Library {
             persistent: PersistentFunctions::load(&symbols).ok(),
             one_sided: OneSidedFunctions::load(&symbols).ok(),
             datatypes: DatatypeFunctions::load(&symbols).ok(),
+            // SAFETY: Open MPI (mpi-ext.h) and MPICH (mpi_proto.h) declare the function so.
+            query_cuda: symbols
+                .address(QUERY_CUDA)
+                .map(|address| unsafe { std::mem::transmute::<usize, QueryCuda>(address) }),
             virtual_time: VirtualFunctions::load(&symbols).ok(),
             abi,
             path: path.to_owned(),
@@ -82,6 +95,17 @@ impl Library {
     /// The file it was loaded from.
     pub fn path(&self) -> &Path {
         &self.path
+    }
+
+    /// Whether messages may lie in the memory of a CUDA device: as [`CUDA_AWARE_VARIABLE`] says, else as the library does;
+    /// `None` where it does not. MPI is initialised.
+    pub fn is_cuda_aware(&self) -> Option<bool> {
+        match std::env::var(CUDA_AWARE_VARIABLE).as_deref() {
+            Ok("1") => Some(true),
+            Ok("0") => Some(false),
+            // SAFETY: the function takes nothing and may be called while MPI is initialised.
+            _ => self.query_cuda.map(|query| unsafe { query() } != 0),
+        }
     }
 
     /// What the library calls itself, in one line.

@@ -2,7 +2,10 @@
 //! a step does is then what a program in C does, and the marks of the watchdog.
 
 mod collective;
+mod device_echo;
+mod memory;
 mod one_sided;
+mod threaded_echo;
 mod typed;
 mod window;
 
@@ -12,7 +15,7 @@ use weft_comm::prepared::{Feature, Operation};
 use weft_comm::{Buffer, CommError, Operations, PreparedOperation};
 
 use crate::comm::MpiComm;
-use crate::library::{Abi, Handle, Library, Status};
+use crate::library::{Abi, CUDA_AWARE_VARIABLE, Handle, Library, Status};
 
 impl Operations for MpiComm {
     fn lacks(&self, feature: Feature) -> Option<String> {
@@ -22,6 +25,8 @@ impl Operations for MpiComm {
             Feature::Persistent => (library.persistent.is_some(), "MPI 4"),
             Feature::OneSided => (library.one_sided.is_some(), "MPI 3"),
             Feature::Datatypes => (library.datatypes.is_some(), "MPI 1"),
+            Feature::Threads => return self.lacks_threads(),
+            Feature::Device => return self.lacks_device(),
         };
         (!has).then(|| lacking(library, feature, since))
     }
@@ -32,7 +37,50 @@ impl Operations for MpiComm {
             Operation::Collective(collective) => Box::new(collective::PreparedCollective::new(self, collective)?),
             Operation::OneSided(one_sided) => Box::new(one_sided::PreparedOneSided::new(self, *one_sided)?),
             Operation::Typed(typed) => Box::new(typed::PreparedTyped::new(self, typed)?),
+            Operation::DeviceEcho(echo) => Box::new(device_echo::PreparedDeviceEcho::new(self, echo)?),
+            Operation::ThreadedEcho(echo) => Box::new(threaded_echo::PreparedThreadedEcho::new(self, echo)?),
         })
+    }
+}
+
+impl MpiComm {
+    /// Why several threads may not call the library at one time.
+    fn lacks_threads(&self) -> Option<String> {
+        let library = &self.context().library;
+        let mut provided: c_int = 0;
+        // SAFETY: MPI is initialised, and the pointer is to a live integer.
+        let code = unsafe { (library.functions.query_thread)(&mut provided) };
+        if code == 0 && provided >= library.abi.thread_multiple {
+            return None;
+        }
+        let version = library.version();
+        Some(if self.context().wants_threads {
+            format!("{version} does not offer MPI_THREAD_MULTIPLE; use a build of MPI that has it")
+        } else {
+            "MPI was started here without MPI_THREAD_MULTIPLE, with which other benchmarks would be slower; measure this \
+             one by itself, in a process whose MPI weft starts"
+                .to_owned()
+        })
+    }
+
+    /// Why messages may not lie in the memory of a device.
+    fn lacks_device(&self) -> Option<String> {
+        let context = self.context();
+        if context.device.borrow().is_none() {
+            return Some("this process has no memory of a device; weft takes it from CuPy".to_owned());
+        }
+        let version = context.library.version();
+        match context.library.is_cuda_aware() {
+            Some(true) => None,
+            Some(false) => Some(format!(
+                "{version} is not CUDA-aware (MPIX_Query_cuda_support says so) and would take a device's addresses for \
+                 the host's; use a build with CUDA, or set {CUDA_AWARE_VARIABLE}=1 if this one takes them nevertheless"
+            )),
+            None => Some(format!(
+                "{version} does not say whether it is CUDA-aware (it has no MPIX_Query_cuda_support); set \
+                 {CUDA_AWARE_VARIABLE}=1 if it is"
+            )),
+        }
     }
 }
 

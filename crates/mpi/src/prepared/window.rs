@@ -3,9 +3,10 @@
 use std::ffi::c_int;
 
 use weft_comm::prepared::Window;
-use weft_comm::{Buffer, CommError, PreparedOperation, Source, TagSelector};
+use weft_comm::{CommError, PreparedOperation, Source, TagSelector};
 
-use super::{Failed, Requests, abandon, ignored, ok};
+use super::memory::MessageMemory;
+use super::{Failed, Requests, ignored, ok};
 use crate::activity::Mark;
 use crate::comm::{MpiComm, Route};
 
@@ -17,8 +18,8 @@ pub(super) struct PreparedWindow {
     window: Window,
     bytes: c_int,
     stride: usize,
-    out: Buffer,
-    into: Buffer,
+    out: MessageMemory,
+    into: MessageMemory,
     requests: Requests,
     send: Option<Route>,
     receive: Option<Route>,
@@ -29,11 +30,11 @@ pub(super) struct PreparedWindow {
 
 impl PreparedWindow {
     pub(super) fn new(comm: &MpiComm, window: &Window) -> Result<PreparedWindow, CommError> {
-        let Window { to, from, bytes, count, tag, answer, phantom } = *window;
+        let Window { to, from, bytes, count, tag, answer, phantom, memory } = *window;
         let stride = if phantom { 0 } else { bytes.next_multiple_of(GRAIN) };
-        let memory = |is_used: bool| {
+        let allocate = |is_used: bool| {
             let messages = if phantom { 1 } else { count };
-            Buffer::page_aligned(if is_used { bytes.next_multiple_of(GRAIN) * messages } else { 0 })
+            MessageMemory::new(comm, if is_used { bytes.next_multiple_of(GRAIN) * messages } else { 0 }, memory)
         };
         let incoming = |from: Option<usize>, tag| {
             from.map(|from| comm.receive_route(Source::Rank(from), TagSelector::Only(tag))).transpose()
@@ -49,8 +50,8 @@ impl PreparedWindow {
         Ok(PreparedWindow {
             bytes: comm.context().count("MPI_Isend", bytes)?,
             stride,
-            out: memory(to.is_some()),
-            into: memory(from.is_some()),
+            out: allocate(to.is_some())?,
+            into: allocate(from.is_some())?,
             requests: Requests::new(comm.context().abi(), 2 * count),
             send: outgoing(to, tag)?,
             receive: incoming(from, tag)?,
@@ -71,7 +72,7 @@ impl PreparedWindow {
         let size = self.requests.size;
         let mut request = self.requests.start();
         if let Some(route) = &self.receive {
-            let mut into = self.into.as_mut_ptr();
+            let mut into = self.into.start_mut();
             for _ in 0..count {
                 // SAFETY: `into` is the start of `bytes` bytes of the buffer, which has `count` messages `stride` apart;
                 // the array of requests has twice as many handles. Both live until all are waited for, or for ever.
@@ -84,7 +85,7 @@ impl PreparedWindow {
             }
         }
         if let Some(route) = &self.send {
-            let mut out = self.out.as_ptr();
+            let mut out = self.out.start();
             for _ in 0..count {
                 // SAFETY: `out` is the start of `bytes` bytes of the buffer of messages that go out, laid out in the same
                 // manner; the handle is one of those that are left.
@@ -131,7 +132,8 @@ impl PreparedWindow {
         let done = part(self);
         self.comm.context().activity.leave();
         done.map_err(|(call, code)| {
-            abandon([&mut self.out, &mut self.into]);
+            self.out.abandon();
+            self.into.abandon();
             std::mem::forget(std::mem::take(&mut self.requests.memory));
             self.comm.context().failure(call, code)
         })
@@ -154,11 +156,19 @@ impl PreparedOperation for PreparedWindow {
         self.seen(PreparedWindow::wait_all)
     }
 
+    fn write_through(&mut self) -> Result<(), CommError> {
+        self.out.write(&self.comm)
+    }
+
+    fn read_through(&mut self) -> Result<(), CommError> {
+        self.into.read(&self.comm)
+    }
+
     fn input(&mut self) -> &mut [u8] {
-        &mut self.out
+        self.out.host()
     }
 
     fn output(&mut self) -> &mut [u8] {
-        &mut self.into
+        self.into.host()
     }
 }

@@ -41,6 +41,7 @@ pub fn machine(topology: Topology, switching: Switching) -> Machine {
         primitives: None,
         parallel: None,
         routers: None,
+        processors: None,
         operations: BTreeMap::new(),
         facts: BTreeMap::new(),
         degradation: Default::default(),

@@ -63,7 +63,7 @@ static CATALOGUE: [NodeBenchmark; 12] = [
     },
     NodeBenchmark {
         name: "dhrystone",
-        summary: "Dhrystone 2.1: integers, strings, records and calls, 50,000 iterations",
+        summary: "Dhrystone 2.1 and 1: integers, strings, records and calls, 50,000 iterations",
         rows: &dhrystone::ROWS,
         takes: &[],
         aliases: &[],

@@ -175,6 +175,7 @@ pub struct Abi {
     /// The error class of a message too long for its receive.
     pub err_truncate: c_int,
     pub thread_funneled: c_int,
+    pub thread_multiple: c_int,
     /// `MPI_LOCK_SHARED`.
     pub lock_shared: c_int,
     /// `MPI_COMM_TYPE_SHARED`.

@@ -32,6 +32,7 @@ pub const ABI: Abi = Abi {
     tag_upper_bound: 0x6440_0001,
     err_truncate: 14,
     thread_funneled: 1,
+    thread_multiple: 3,
     lock_shared: 235,
     comm_type_shared: 1,
     in_place: usize::MAX,

@@ -49,6 +49,7 @@ pub fn abi(symbols: &Symbols) -> Result<Abi, LoadError> {
         tag_upper_bound: 0,
         err_truncate: 15,
         thread_funneled: 1,
+        thread_multiple: 3,
         lock_shared: 2,
         comm_type_shared: 0,
         in_place: 1,

@@ -28,6 +28,7 @@ pub const ABI: Abi = Abi {
     tag_upper_bound: 501,
     err_truncate: 15,
     thread_funneled: 1024,
+    thread_multiple: 4096,
     lock_shared: 302,
     comm_type_shared: 221,
     in_place: 1,
