@@ -116,7 +116,7 @@ def simulate(
     >>> import weft
     >>> times, seconds = simulate(weft.Machine.find("ipsc860"), 4, Plan(lengths=(8,), launches=1))
     >>> times.logs.shape, round(seconds, 4)
-    ((1, 1, 4, 4), 0.0029)
+    ((1, 1, 4, 4), 0.0031)
     """
     plan, progress = plan or Plan(), progress or Silent()
     if plan.iterations is None:

@@ -183,8 +183,8 @@ def within(samples: pl.DataFrame, *, expected: pl.DataFrame | None = None, thres
     normal = None if expected is None else _times(expected, _ranks(expected))
     left, quickest, shift = _residuals(times, normal)
     least = float(np.log1p(threshold))
-    found = _findings(times, left, quickest, least)
-    return Within(times, left, shift, found, misbound, _class_times(times, left, shift, normal is not None))
+    findings = _findings(times, left, quickest, least)
+    return Within(times, left, shift, findings, misbound, _class_times(times, left, shift, normal is not None))
 
 
 def _ranks(samples: pl.DataFrame) -> dict[int, Rank]:

@@ -51,7 +51,7 @@ impl PreparedDeviceEcho {
         let context = self.comm.context();
         let Route { comm, source: peer, tag } = self.receive;
         let (byte, status) = (context.abi().datatypes.byte, ignored(context.abi()));
-        // SAFETY: as for what is sent.
+        // SAFETY: `into` has so many bytes, of the host or of a device whose addresses the library takes.
         let code =
             unsafe { (context.functions().recv)(self.into.start_mut(), self.bytes, byte, peer, tag, comm, status) };
         ok("MPI_Recv", code)

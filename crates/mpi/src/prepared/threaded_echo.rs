@@ -153,7 +153,7 @@ impl Echo<'_> {
     fn receive(&self, memory: &mut [u8]) -> Result<(), Failed> {
         let Ends { comm, peer, tag } = self.receive;
         let status: *mut Status = std::ptr::without_provenance_mut(self.status);
-        // SAFETY: as for what is sent; the memory is this thread's alone.
+        // SAFETY: the memory has at least `bytes` bytes and is this thread's alone; MPI was started for calls of threads.
         let code =
             unsafe { (self.functions.recv)(memory.as_mut_ptr(), self.bytes, self.byte, peer, tag, comm, status) };
         ok("MPI_Recv", code)
