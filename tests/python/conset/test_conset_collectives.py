@@ -124,7 +124,7 @@ def test_what_is_chosen_is_fastest_in_virtual_time(length: str) -> None:
         (["allgather", "--on", "rail-h100", "--bytes", "512"], "fewer than ranks"),
         (["broadcast", "--on", "hgx-h100", "--bytes", "1K", "--root", "8"], "ranks are 0 to 7"),
         (["allgather", "--on", "cm2-8k", "--bytes", "1M"], "passes no messages"),
-        (["allgather", "--on", "tpu-v4", "--bytes", "1G"], "compile for a group of its nodes"),
+        (["allgather", "--on", "frontera", "--bytes", "1G"], "compile for a group of its nodes"),
         (["allgather", "--on", "hgx-h100", "--bytes", "many"], "is not a number"),
     ],
 )
