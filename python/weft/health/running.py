@@ -212,8 +212,8 @@ def trials_of(machine: Machine, times: PairTimes, plan: Plan, seed: int = 0) -> 
 def normal_of(machine: Machine, times: PairTimes) -> PairTimes:
     """What a machine file says that pairs of nodes take, in the order in which the nodes have their ranks.
 
-    Of a machine with as many nodes, the same rounds in virtual time; of a switch that joins fewer, as a fit of two
-    ranks describes it, what a message takes between any two.
+    The same rounds in virtual time: between as many nodes, or, of a switch that joins fewer, as a fit of two ranks
+    describes it, between two of them, which any two are like.
 
     Parameters
     ----------
@@ -244,8 +244,8 @@ def normal_of(machine: Machine, times: PairTimes) -> PairTimes:
             f"--baseline {machine.name}: the machine has {machine.nodes} nodes, joined by more than one switch, and "
             f"{times.nodes} were measured; describe them all, or take samples of a healthy run"
         )
-    seconds = np.array([machine.message_time(length, 1) for length in times.lengths])
-    logs = np.broadcast_to(np.log(seconds)[:, None, None], times.logs.shape[1:]).copy()
+    pair, _ = simulate(machine, 2, Plan(times.lengths, 1))
+    logs = np.broadcast_to(pair.logs[0, :, :1, 1:], times.logs.shape[1:]).copy()
     logs[:, np.arange(times.nodes), np.arange(times.nodes)] = np.nan
     return PairTimes(times.names, times.lengths, logs[None], {}, numbers[:1])
 

@@ -1,9 +1,11 @@
 """Faults planted in virtual time, and what `weft health` says of them."""
 
 import json
+import re
 import subprocess
 import sys
 import time
+from dataclasses import replace
 
 import numpy as np
 import polars as pl
@@ -11,7 +13,7 @@ import pytest
 
 from weft import Machine, UsageError
 from weft.health import diagnose
-from weft.health.running import Plan, culprit, simulate, trials_of
+from weft.health.running import Plan, culprit, normal_of, simulate, trials_of
 
 
 def found(machine, faults, nodes, seed=0, by_trials=True):
@@ -92,6 +94,18 @@ def test_samples_and_baselines(command, tmp_path):
     code, _, err = command("health --samples slow.csv --baseline absent.parquet")
     assert code != 0
     assert "absent.parquet" in err
+
+
+def test_a_switch_of_two_nodes_says_what_pairs_of_more_take():
+    """As a fit of two ranks has it: a file of two nodes, and four like them are healthy beside it."""
+    whole = Machine.find("hgx-h100")
+    two = Machine.parse(re.sub(r"(?s)(\[topology\].*?nodes = )8", r"\g<1>2", whole.to_toml()), "two.toml")
+    assert (whole.nodes, two.nodes) == (8, 2)
+    times, _ = simulate(whole, 4, Plan(lengths=(8, 65_536), launches=1))
+    assert np.allclose(normal_of(two, times).logs, times.logs, rtol=0, atol=0.01, equal_nan=True)
+    assert not diagnose(times, expected=normal_of(two, times)).slow_lengths()
+    slower = replace(times, logs=times.logs + np.log(1.5))
+    assert list(diagnose(slower, expected=normal_of(two, times)).slow_lengths()) == [8, 65_536]
 
 
 def test_faults_come_from_files_too(command, tmp_path):
