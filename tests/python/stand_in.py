@@ -155,7 +155,7 @@ def build(core):
         "check_request": check_request,
         "simulate": simulate,
         "run_threads": run_threads,
-        "run_mpi_rank": lambda request_json, default_library: run_threads(request_json),
+        "run_mpi_rank": lambda request_json, default_library, device=None: run_threads(request_json),
         "run_node": run_node,
         "node_benchmarks": lambda: json.dumps(NODE),
         "node_work": node_work,

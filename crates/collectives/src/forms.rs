@@ -1,5 +1,6 @@
 //! Allreduce by rounds of messages: recursive doubling and halving, Swing, rings along one axis or several, direct exchanges
 //! on one level or two, trees of whole buffers, and forms that divide the buffer in some steps and swap shares in the rest.
+//! Reduce-scatter and allgather are the first and the second half of those that divide in every step.
 //!
 //! Sources: Thakur, Rabenseifner and Gropp 2005, section 4.5 (doubling, halving, ranks folded to a power of two); De Sensi
 //! and others, Swing, NSDI 2024; Sack and Gropp 2012 (all axes of a torus at once, each with a part of the data).
@@ -9,7 +10,7 @@ use weft_base::Interrupt;
 
 use crate::fabric::Fabric;
 use crate::predict::exchange_seconds;
-use crate::schedule::{Bound, Collective, Exchange, Message, Operation, Round, Transfer};
+use crate::schedule::{Bound, Collective, Exchange, Message, Operation, Round, Transfer, shards};
 use crate::steps::{Step, Within, classes, digits, rings, swing};
 use crate::symmetric::Paths;
 
@@ -78,20 +79,29 @@ pub fn exchanges(
     most: usize,
     interrupt: &Interrupt,
 ) -> Vec<Exchange> {
-    if collective != Collective::Allreduce {
+    if collective.has_root() {
         return Vec::new();
     }
     let capacities = vec![1; fabric.links.len()];
     let edges: Vec<_> =
         fabric.links.iter().zip(capacities).map(|(link, capacity)| (link.from, link.to, capacity)).collect();
     let paths = Paths::new(fabric.vertices.len(), &edges, &fabric.ranks, fabric.forwards);
-    let bound = bound(fabric, bytes);
+    let bound = bound(fabric, collective, bytes, element);
+    let shards = shards(bytes, element, fabric.ranks.len());
+    let forms = match collective {
+        Collective::Allreduce => forms(&paths, &edges, bytes, element),
+        _ => forms(&paths, &edges, POSITION_UNITS * shards.len() as u64, 1),
+    };
     let mut exchanges: Vec<Exchange> = Vec::new();
-    for form in forms(&paths, &edges, bytes, element) {
+    for form in forms {
         if !exchanges.is_empty() && interrupt.is_requested() {
             break;
         }
-        let Some(mut exchange) = routed(form, &paths, &bound) else { continue };
+        let form = match collective {
+            Collective::Allreduce => Some(form),
+            _ => half(form, collective, &shards, element),
+        };
+        let Some(mut exchange) = form.and_then(|form| routed(form, &paths, &bound)) else { continue };
         exchange.seconds = exchange_seconds(fabric, &exchange);
         let position = exchanges.partition_point(|known| known.seconds <= exchange.seconds);
         let is_known = exchanges.iter().any(|known| known.rounds == exchange.rounds && known.routes == exchange.routes);
@@ -101,6 +111,75 @@ pub fn exchanges(
         }
     }
     exchanges
+}
+
+/// Units of a position in a buffer that stands for one whose shards belong to ranks: every number of parts up to twice ten
+/// axes divides it.
+const POSITION_UNITS: u64 = 5040;
+
+/// The half of a form that leaves every rank with its own shard, or begins with it, for the buffer that has these shards.
+///
+/// The form is one of a buffer of [`POSITION_UNITS`] for each position. Whose position is whose is what the form has come
+/// to between its halves. `None` where it then has not one position for each rank, and where shards that one message has are
+/// not next to each other in the buffer.
+fn half(form: Form, collective: Collective, shards: &[(u64, u64)], element: u64) -> Option<Form> {
+    let (ranks, count) = (shards.len(), form.parts.len());
+    let each = POSITION_UNITS / count as u64;
+    if each * count as u64 != POSITION_UNITS {
+        return None;
+    }
+    let operation = if collective == Collective::Allgather { Operation::Copy } else { Operation::Reduce };
+    let of_part = |(index, rounds): (usize, Vec<Draft>)| {
+        let first = index as u64 * ranks as u64 * each;
+        let positions = |&(_, _, start, units): &Sent| {
+            let is_whole = start >= first && (start - first).is_multiple_of(each) && units.is_multiple_of(each);
+            is_whole.then(|| ((start - first) / each) as usize..((start - first + units) / each) as usize)
+        };
+        let owners = owners(&rounds, ranks, &positions)?;
+        let placed = |sent: &Sent| {
+            let positions = positions(sent)?;
+            let (low, high) = (owners[positions.start], owners[positions.end - 1]);
+            let (start, bytes) = if positions.len() == 1 {
+                let of_shard = |index: usize| shards[low].0 + position(shards[low].1 / element, index, count) * element;
+                (of_shard(index), of_shard(index + 1) - of_shard(index))
+            } else {
+                let is_together = owners[positions].windows(2).all(|pair| pair[0] + 1 == pair[1]);
+                (count == 1 && is_together).then(|| (shards[low].0, shards[high].0 + shards[high].1 - shards[low].0))?
+            };
+            Some((sent.0, sent.1, start, bytes))
+        };
+        let rounds = rounds.iter().filter(|round| round.0 == operation);
+        rounds.map(|(_, messages)| Some((operation, messages.iter().map(placed).collect::<Option<_>>()?))).collect()
+    };
+    let parts = form.parts.into_iter().enumerate().map(of_part).collect::<Option<_>>()?;
+    // What halves going one way doubles going the other.
+    let name = if operation == Operation::Copy { form.name.replace("halving", "doubling") } else { form.name };
+    Some(Form { name, variant: form.variant, parts })
+}
+
+/// The rank that has each position when copying begins; `None` where they are not as many ranks as there are.
+fn owners(
+    rounds: &[Draft],
+    ranks: usize,
+    positions: &impl Fn(&Sent) -> Option<std::ops::Range<usize>>,
+) -> Option<Vec<usize>> {
+    let mut owners: Vec<Option<(usize, usize)>> = vec![None; ranks];
+    for (number, (_, messages)) in rounds.iter().enumerate().filter(|(_, round)| round.0 == Operation::Copy) {
+        for sent in messages {
+            for owner in owners.get_mut(positions(sent)?)? {
+                match *owner {
+                    // Who sends it first has it; two that do have both.
+                    Some((known, first)) if first == number && known != sent.0 => return None,
+                    Some(_) => {}
+                    None => *owner = Some((sent.0, number)),
+                }
+            }
+        }
+    }
+    let owners: Vec<usize> = owners.into_iter().map(|owner| owner.map(|known| known.0)).collect::<Option<_>>()?;
+    let mut sorted = owners.clone();
+    sorted.sort_unstable();
+    (sorted.into_iter().eq(0..ranks)).then_some(owners)
 }
 
 /// All forms for the ranks of a network.
@@ -161,6 +240,7 @@ fn forms(paths: &Paths, edges: &[crate::bound::Edge], bytes: u64, element: u64) 
             add(&name, &of, (0..count).map(|index| swung(index, dividing)).collect());
         }
         add(&format!("rings of axes, {count} parts"), &of, (0..count).map(ringed).collect());
+        add("rings of axes", &of, vec![divided(&rings(extents, 0, false), ranks, whole)]);
         for first in 0..extents.len() {
             let Some(steps) = swing(extents, first, false) else { continue };
             let variant = format!("{of} from axis {first}");
@@ -388,24 +468,35 @@ fn routed(form: Form, paths: &Paths, bound: &Bound) -> Option<Exchange> {
     Some(Exchange { form: form.name, routes, rounds, bound: bound.clone(), seconds: 0.0 })
 }
 
-/// The rank whose links carry least: as much as the buffer has must leave it, and come to it.
-fn bound(fabric: &Fabric, bytes: u64) -> Bound {
+/// A rank and all others: of an allreduce the whole buffer crosses between them either way, of an allgather what is the
+/// others' comes to the rank, of a reduce-scatter what becomes the others' leaves it. The rank for which that takes longest.
+fn bound(fabric: &Fabric, collective: Collective, bytes: u64, element: u64) -> Bound {
     let (mut out, mut into) = (vec![0.0; fabric.vertices.len()], vec![0.0; fabric.vertices.len()]);
     for link in &fabric.links {
         out[link.from] += link.bandwidth;
         into[link.to] += link.bandwidth;
     }
-    let least = |exit: &[f64]| {
-        let slower = |a: &usize, b: &usize| exit[*a].total_cmp(&exit[*b]);
-        fabric.ranks.iter().copied().min_by(slower).map_or((0, f64::INFINITY), |vertex| (vertex, exit[vertex]))
+    let shards = shards(bytes, element, fabric.ranks.len());
+    let crossing = |rank: usize| match collective {
+        Collective::Allreduce => bytes as f64,
+        _ => (bytes - shards[rank].1) as f64,
     };
-    let ((leaving, exit), (entering, entry)) = (least(&out), least(&into));
-    let cut = if exit <= entry {
-        vec![leaving]
-    } else {
-        (0..fabric.vertices.len()).filter(|&vertex| vertex != entering).collect()
+    // The longest, and of equal ones the first.
+    let longest = |rates: &[f64]| {
+        let slower = |a: (usize, f64), b: (usize, f64)| if b.1 > a.1 { b } else { a };
+        let times = fabric.ranks.iter().enumerate().map(|(rank, &vertex)| (vertex, crossing(rank) / rates[vertex]));
+        times.fold((0, 0.0), slower)
     };
-    Bound { cut, rate: exit.min(entry), seconds: bytes as f64 / exit.min(entry) }
+    let ((leaving, exit), (entering, entry)) = (longest(&out), longest(&into));
+    let leaves = match collective {
+        Collective::Allreduce => exit >= entry,
+        _ => collective == Collective::ReduceScatter,
+    };
+    if leaves {
+        return Bound { cut: vec![leaving], rate: out[leaving], seconds: exit };
+    }
+    let cut = (0..fabric.vertices.len()).filter(|&vertex| vertex != entering).collect();
+    Bound { cut, rate: into[entering], seconds: entry }
 }
 
 #[cfg(test)]
@@ -494,6 +585,61 @@ mod tests {
             "swing of whole buffers, 4x4 from axis 1",
             "swing, 4 parts",
             "tree",
+        ];
+        expected.iter().for_each(|name| assert!(names.contains(*name), "{name} is not among {names:?}"));
+    }
+
+    #[test]
+    fn halves_of_forms_leave_every_rank_its_shard_by_the_verifier_and_by_the_numbers() {
+        use weft_machine::Topology::{Crossbar, FatTree, Hypercube, Torus};
+        let fabrics = [
+            (Torus { extents: vec![4, 4] }, true),
+            (Torus { extents: vec![2, 8] }, true),
+            (Torus { extents: vec![3, 4] }, true),
+            (Torus { extents: vec![5] }, false),
+            (Hypercube { dimension: 3 }, true),
+            (Crossbar { nodes: 2 }, false),
+            (Crossbar { nodes: 6 }, false),
+            (Crossbar { nodes: 7 }, false),
+            (FatTree { children: vec![4, 3], parents: vec![1, 2] }, false),
+        ];
+        let mut names = BTreeSet::new();
+        for (topology, forwards) in fabrics {
+            let fabric = fabric(&topology, forwards);
+            for collective in [Collective::Allgather, Collective::ReduceScatter] {
+                for bytes in [4 * 1009, 4 * 13] {
+                    for exchange in exchanges(&fabric, collective, bytes, 4, usize::MAX, &Interrupt::NEVER) {
+                        let form = exchange.form.clone();
+                        let schedule = Schedule {
+                            kind: KIND.to_owned(),
+                            collective,
+                            bytes,
+                            element_bytes: 4,
+                            root: None,
+                            fabric: fabric.clone(),
+                            stages: Vec::new(),
+                            exchange: Some(exchange),
+                        };
+                        verify(&schedule)
+                            .unwrap_or_else(|error| panic!("{topology:?}, {collective:?}, {form}: {error}"));
+                        let program = Timed::new(Arc::new(schedule), false, 1).unwrap();
+                        weft_threads::run(program.ranks(), &program, &weft_threads::Options::default())
+                            .unwrap_or_else(|error| panic!("{topology:?}, {collective:?}, {form}: {error}"));
+                        names.insert(form);
+                    }
+                }
+            }
+        }
+        let expected = [
+            "direct",
+            "direct on 2 levels, nearest last",
+            "recursive doubling, nearest last",
+            "recursive halving, nearest last",
+            "doubling by prime factors, nearest last",
+            "ring",
+            "ring both ways",
+            "ring from neighbour to neighbour",
+            "rings of axes",
         ];
         expected.iter().for_each(|name| assert!(names.contains(*name), "{name} is not among {names:?}"));
     }

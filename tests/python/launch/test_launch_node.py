@@ -55,7 +55,7 @@ def test_what_a_machine_file_does_not_price_is_said(native):
             {"extent": 8},
             "sieve takes no extent; dot_product and cholesky and jacobi and slalom and pshift do",
         ),
-        (["sieve"], {"threads": 2}, "sieve takes no threads; stream does"),
+        (["sieve"], {"threads": 2}, "sieve takes no threads; stream and echo-threads do"),
         (["arithmetic"], {"variant": "int64_add"}, "arithmetic has no row 'int64_add'; there are int16_add"),
         (["echo"], {"neighbours": 2}, "echo takes no neighbours; fan-in and fan-out do"),
         (["echo"], {"probe": "1-3"}, "echo takes no probe; contention does"),

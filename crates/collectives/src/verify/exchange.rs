@@ -163,12 +163,13 @@ fn mask(count: usize) -> u64 {
     if count >= 64 { u64::MAX } else { (1 << count) - 1 }
 }
 
-/// As many bytes as the buffer has cross any cut between ranks of an allreduce: the sum outside depends on what is inside.
+/// What crosses any cut between ranks: of an allreduce as many bytes as the buffer has, for the sum outside depends on what is
+/// inside; of an allgather the shards of ranks inside; of a reduce-scatter the summands of shards of ranks outside.
 fn check_bound(schedule: &Schedule, exchange: &Exchange) -> Result<(), CollectiveError> {
     let (fabric, bound) = (&schedule.fabric, &exchange.bound);
     let wrong = |what: String| Err(CollectiveError::new(format!("exchange: bound: {what}")));
-    if schedule.collective != Collective::Allreduce {
-        return wrong(format!("exchanges are of allreduce, not of {}", schedule.collective.name()));
+    if schedule.collective.has_root() {
+        return wrong(format!("there is no exchange for {}", schedule.collective.name()));
     }
     let mut inside = vec![false; fabric.vertices.len()];
     for &vertex in &bound.cut {
@@ -183,7 +184,16 @@ fn check_bound(schedule: &Schedule, exchange: &Exchange) -> Result<(), Collectiv
     }
     let crossing = fabric.links.iter().filter(|link| inside[link.from] && !inside[link.to]);
     let rate: f64 = crossing.map(|link| link.bandwidth).sum();
-    let seconds = schedule.bytes as f64 / rate;
+    let owned = shards(schedule.bytes, schedule.element_bytes, fabric.ranks.len());
+    let of_side = |side: bool| -> u64 {
+        fabric.ranks.iter().zip(&owned).filter(|(vertex, _)| inside[**vertex] == side).map(|(_, shard)| shard.1).sum()
+    };
+    let bytes = match schedule.collective {
+        Collective::Allgather => of_side(true),
+        Collective::ReduceScatter => of_side(false),
+        _ => schedule.bytes,
+    };
+    let seconds = bytes as f64 / rate;
     if !near(bound.rate, rate) || !near(bound.seconds, seconds) {
         return wrong(format!(
             "{:.9e} B/s and {:.9e} s, but its cut gives {rate:.9e} and {seconds:.9e}",
