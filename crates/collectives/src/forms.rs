@@ -527,8 +527,8 @@ mod tests {
         }
     }
 
-    #[test]
-    fn every_form_gives_the_sum_by_the_verifier_and_by_the_numbers() {
+    /// The names of all forms of a collective on networks of many kinds, each verified and executed with numbers.
+    fn tried(collective: Collective) -> BTreeSet<String> {
         use weft_machine::Topology::{Crossbar, FatTree, Hypercube, Torus};
         let fabrics = [
             (Torus { extents: vec![4, 4] }, true),
@@ -547,11 +547,11 @@ mod tests {
             // Blocks of unequal length, and buffers of fewer elements than blocks.
             for bytes in [4 * 1009, 4 * 13] {
                 let mut forms = BTreeSet::new();
-                for exchange in exchanges(&fabric, Collective::Allreduce, bytes, 4, usize::MAX, &Interrupt::NEVER) {
+                for exchange in exchanges(&fabric, collective, bytes, 4, usize::MAX, &Interrupt::NEVER) {
                     let form = exchange.form.clone();
                     let schedule = Schedule {
                         kind: KIND.to_owned(),
-                        collective: Collective::Allreduce,
+                        collective,
                         bytes,
                         element_bytes: 4,
                         root: None,
@@ -559,15 +559,21 @@ mod tests {
                         stages: Vec::new(),
                         exchange: Some(exchange),
                     };
-                    verify(&schedule).unwrap_or_else(|error| panic!("{topology:?}, {form}: {error}"));
+                    verify(&schedule).unwrap_or_else(|error| panic!("{topology:?}, {collective:?}, {form}: {error}"));
                     let program = Timed::new(Arc::new(schedule), false, 1).unwrap();
                     weft_threads::run(program.ranks(), &program, &weft_threads::Options::default())
-                        .unwrap_or_else(|error| panic!("{topology:?}, {form}: {error}"));
+                        .unwrap_or_else(|error| panic!("{topology:?}, {collective:?}, {form}: {error}"));
                     assert!(forms.insert(form.clone()), "{topology:?} has two forms {form}");
                 }
                 names.append(&mut forms);
             }
         }
+        names
+    }
+
+    #[test]
+    fn every_form_gives_the_sum_by_the_verifier_and_by_the_numbers() {
+        let names = tried(Collective::Allreduce);
         let expected = [
             "direct",
             "direct inside, halving outside, nearest first",
@@ -591,45 +597,7 @@ mod tests {
 
     #[test]
     fn halves_of_forms_leave_every_rank_its_shard_by_the_verifier_and_by_the_numbers() {
-        use weft_machine::Topology::{Crossbar, FatTree, Hypercube, Torus};
-        let fabrics = [
-            (Torus { extents: vec![4, 4] }, true),
-            (Torus { extents: vec![2, 8] }, true),
-            (Torus { extents: vec![3, 4] }, true),
-            (Torus { extents: vec![5] }, false),
-            (Hypercube { dimension: 3 }, true),
-            (Crossbar { nodes: 2 }, false),
-            (Crossbar { nodes: 6 }, false),
-            (Crossbar { nodes: 7 }, false),
-            (FatTree { children: vec![4, 3], parents: vec![1, 2] }, false),
-        ];
-        let mut names = BTreeSet::new();
-        for (topology, forwards) in fabrics {
-            let fabric = fabric(&topology, forwards);
-            for collective in [Collective::Allgather, Collective::ReduceScatter] {
-                for bytes in [4 * 1009, 4 * 13] {
-                    for exchange in exchanges(&fabric, collective, bytes, 4, usize::MAX, &Interrupt::NEVER) {
-                        let form = exchange.form.clone();
-                        let schedule = Schedule {
-                            kind: KIND.to_owned(),
-                            collective,
-                            bytes,
-                            element_bytes: 4,
-                            root: None,
-                            fabric: fabric.clone(),
-                            stages: Vec::new(),
-                            exchange: Some(exchange),
-                        };
-                        verify(&schedule)
-                            .unwrap_or_else(|error| panic!("{topology:?}, {collective:?}, {form}: {error}"));
-                        let program = Timed::new(Arc::new(schedule), false, 1).unwrap();
-                        weft_threads::run(program.ranks(), &program, &weft_threads::Options::default())
-                            .unwrap_or_else(|error| panic!("{topology:?}, {collective:?}, {form}: {error}"));
-                        names.insert(form);
-                    }
-                }
-            }
-        }
+        let names = &tried(Collective::Allgather) | &tried(Collective::ReduceScatter);
         let expected = [
             "direct",
             "direct on 2 levels, nearest last",
