@@ -425,9 +425,16 @@ impl<T: Element> Plan<T> {
     }
 
     /// Whether rows at the ends of the axis along which rows follow one another are part of a call with the others.
+    ///
+    /// Segments have other rows for the terms of an element's own column there, but none for those beside it: these have to
+    /// be of rows that are not moved along that axis.
     fn joins_ends(&self, terms: &Terms<T>, ends: (End<T>, End<T>)) -> bool {
-        let (low, high) = self.reach[self.axes.max(2) - 2];
-        self.axes > 2 && low.max(high) < 2 && star::takes(terms, ends)
+        let axis = self.axes.max(2) - 2;
+        let (low, high) = self.reach[axis];
+        self.axes > 2
+            && low.max(high) < 2
+            && star::takes(terms, ends)
+            && self.groups[terms.constant[terms.own_constant].group][axis] == 0
     }
 
     /// Computes rows of a plane by one call: all of them, or in four axes those of the indices of axis 1 from one on whose

@@ -193,6 +193,30 @@ fn case() -> impl Strategy<Value = Case> {
     )
 }
 
+/// Stencils whose only terms beside an element's own column are one to either side of it, in any row: what the kernel of
+/// stars takes, of which the star is but one.
+fn pair_in_any_row() -> impl Strategy<Value = Case> {
+    let extents = (prop::collection::vec(1..5usize, 2..4), 1..60usize).prop_map(|(mut outer, last)| {
+        outer.push(last);
+        outer
+    });
+    (extents, options(), 1..3usize, any::<u64>()).prop_flat_map(|(extents, options, count, seed)| {
+        let outer = extents.len() - 1;
+        let sites: usize = extents.iter().product();
+        let boundaries: Vec<_> = extents.iter().map(|extent| boundary(sites / extent * options.components)).collect();
+        let row = move || prop::collection::vec(-1..=1isize, outer);
+        let own = prop::collection::hash_set(row(), 1..5);
+        (row(), own, boundaries).prop_map(move |(pair, own, boundaries)| {
+            let at = |row: &[isize], column: isize| [row, &[column]].concat();
+            let sides = [-1, 1].map(|column| (at(&pair, column), Factor::Constant(2 - column as i32)));
+            let mut own: Vec<Vec<isize>> = own.into_iter().collect();
+            own.sort_unstable();
+            let points = own.iter().map(|row| (at(row, 0), Factor::Constant(-1))).chain(sides).collect();
+            Case { extents: extents.clone(), points, boundaries, options, count, seed }
+        })
+    })
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 600, ..ProptestConfig::default() })]
 
@@ -207,6 +231,16 @@ proptest! {
         // Buffers of the first call are used again.
         plan.apply_slices(&source, &mut target).unwrap();
         prop_assert_eq!(&target, &case.expected());
+    }
+
+    /// The same of stencils for which the kernel of stars has rows at the ends of axes.
+    #[test]
+    fn a_pair_in_any_row_gives_what_shifts_give(case in pair_in_any_row()) {
+        let plan = Plan::new(&case.stencil(), &case.extents, case.boundaries.clone(), case.options).unwrap();
+        let source = case.source();
+        let mut target = vec![f64::NAN; source.len()];
+        plan.apply_slices(&source, &mut target).unwrap();
+        prop_assert_eq!(target, case.expected());
     }
 
     /// Wherever source and result begin within a cache line, and nothing beside the result is written.
