@@ -52,7 +52,7 @@ class Screenshot:
 _REPORT = ("measure echo --on ipsc860 --bytes 8:8K --hops 1:6 -o then.csv", "report then.csv -o report.html")
 _SCHEDULE = ("compile hypercube --on iwarp64 -o schedule.json", "show schedule.json -o schedule.html")
 _COLLECTIVE = (
-    "compile allgather --on hgx-h100 --bytes 1M -o allgather.json",
+    "compile allgather --on hgx-h100 --bytes 1M --method throughput -o allgather.json",
     "show allgather.json -o allgather.html",
 )
 

@@ -141,7 +141,7 @@ def cuts(schedule: Content) -> list[Cut]:
     --------
     >>> import json
     >>> from weft.conset import collectives
-    >>> compiled = collectives.compile("allgather", "hgx-h100", "1M")
+    >>> compiled = collectives.compile("allgather", "hgx-h100", "1M", method="throughput")
     >>> [(cut.operation, list(cut.vertices)) for cut in cuts(json.loads(compiled.schedule.to_json()))]
     [('copy', ['node 0'])]
     """

@@ -61,13 +61,15 @@ def figures(lines: Sequence[str], where: str, ranks: int | None, benchmark: str 
 
 
 def _figure(table: _Table, values: dict[str, float], version: str, ranks: int | None) -> Figure | None:
-    """One line; None where its time was too short to be printed."""
+    """One line; None where its time was too short to be printed, or nothing was timed."""
     count = table.ranks if table.ranks is not None else ranks
     if count is None:
         return None
     tool = f"IMB {version}".strip()
     length = int(values["bytes"]) if "bytes" in values else None
     iterations = int(values["repetitions"]) if "repetitions" in values else None
+    if iterations is not None and iterations < 1:
+        return None
     for column, statistic in _TIMES:
         if column in values:
             seconds = values[column] / 1e6

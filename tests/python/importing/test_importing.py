@@ -224,6 +224,16 @@ def test_what_cannot_be_read_is_said(native, tmp_path, text, more, message):
     assert str(tmp_path / "old.txt") in str(raised.value)
 
 
+def test_a_line_of_imb_without_repetitions_is_no_time(native, tmp_path):
+    path = tmp_path / "cut.txt"
+    lines = ["# Benchmarking Uniband", "#bytes #repetitions Mbytes/sec Msg/sec", "1000 0.90 1.10 1.00"]
+    path.write_text("\n".join([*lines, "2000 10 1.10 1.00"]))
+    assert importing.read([path], ranks=2)["bytes"].to_list() == [2000]
+    path.write_text("\n".join(lines))
+    with pytest.raises(UsageError, match=r"cut\.txt"):
+        importing.read([path], ranks=2)
+
+
 def test_no_file_is_refused():
     with pytest.raises(UsageError, match="nothing to import"):
         importing.read([])
