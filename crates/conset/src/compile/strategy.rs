@@ -16,6 +16,10 @@ const BASELINE_SIZE: usize = 4_000_000_000;
 /// The same where symmetry or matchings have given a plan of few phases, which larger sets are hardly routed in.
 const BASELINE_SIZE_BESIDE: usize = 20_000_000;
 
+/// Vertices over which it may search beside such a plan, and as many more for each connection: some hundredths of a second,
+/// which is about what those plans take. It ends in these where connections are few, and rarely finds better otherwise.
+const BASELINE_STEPS_BESIDE: (usize, usize) = (500_000, 16);
+
 /// Share of the effort that goes into dividing words among the phases of one plan.
 const DIVIDING: f64 = 0.3;
 
@@ -44,14 +48,14 @@ impl Compilation<'_> {
 
     /// The paper's compiler as one candidate, so that nothing is worse than it, where it ends in reasonable time and can
     /// be better than the best.
-    fn consider_baseline(&self, size: usize, best: &mut Best) {
+    fn consider_baseline(&self, size: usize, steps: usize, best: &mut Best) {
         let Demand { set, network, .. } = self.demand;
         // Each connection is looked for in every phase, and among all orders.
         let paths = (self.least as usize).saturating_mul(network.vertices);
         let one_round = set.connections.len().saturating_mul(paths.saturating_add(set.orders.len()));
         if one_round <= size && !self.control.is_interrupted() {
             let phases = best.as_ref().map_or(usize::MAX, |(seconds, _)| self.phases_in(*seconds));
-            self.consider(self.baseline_within(phases, BASELINE_STEPS), best);
+            self.consider(self.baseline_within(phases, steps), best);
             self.report("the compiler of 1993", best);
         }
     }
@@ -154,14 +158,16 @@ impl Compilation<'_> {
             };
             if let Some(first) = best.as_ref().map(|(_, plan)| First::of(plan, &self.demand)) {
                 // First, so that a search that is interrupted is no worse than it either.
-                self.consider_baseline(BASELINE_SIZE, &mut best);
+                self.consider_baseline(BASELINE_SIZE, BASELINE_STEPS, &mut best);
                 nested::nested(self, &mut best);
                 if !(shares::applies(self) && self.divided(&mut best)) {
                     improve::improve(self, first, &mut best);
                 }
             }
         } else {
-            self.consider_baseline(BASELINE_SIZE_BESIDE, &mut best);
+            let (once, each) = BASELINE_STEPS_BESIDE;
+            let steps = once + each * self.demand.set.connections.len();
+            self.consider_baseline(BASELINE_SIZE_BESIDE, steps, &mut best);
         }
         let plans = best.into_iter().chain(kept);
         match plans.min_by(|a, b| a.0.total_cmp(&b.0)) {
