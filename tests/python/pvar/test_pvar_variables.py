@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 import weft
 from weft import UsageError, pvar
 from weft.pvar import memory
-from weft.pvar.operations import FUNCTIONS
+from weft.pvar.operations import BY_QUOTIENT, FUNCTIONS
 
 
 @pytest.fixture(autouse=True)
@@ -44,6 +44,29 @@ OPERATORS = {
     "abs": operator.abs,
     "bitwise_invert": operator.invert,
 }
+
+
+@quick
+@given(st.sampled_from(["i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8"]), st.data())
+def test_remainders_by_one_number_are_pythons(dtype, data):
+    """Those of many elements are taken by quotients."""
+    least, greatest = np.iinfo(dtype).min, np.iinfo(dtype).max
+    by = data.draw(st.integers(max(least, -100), 100) | st.sampled_from([least, greatest, greatest - 1]))
+    count = data.draw(st.sampled_from([BY_QUOTIENT - 1, BY_QUOTIENT, 3 * BY_QUOTIENT + 1]))
+    few = [
+        least,
+        least + 1,
+        greatest,
+        greatest - 1,
+        0,
+        1,
+        *data.draw(st.lists(st.integers(least, greatest), max_size=8)),
+    ]
+    x = np.resize(np.array(few, dtype), count)
+    with np.errstate(all="ignore"):
+        got = (weft.pvar.VPSet(count).array(x) % by).numpy()
+    assert got.dtype == x.dtype
+    assert got.tolist() == [value % by if by else 0 for value in x.tolist()]
 
 
 @quick
