@@ -52,6 +52,7 @@ class Work:
         self.out = np.zeros(n, dtype)
         self.bins = np.zeros(BINS, dtype)
         self.ones = np.ones(n, dtype)
+        self.one = np.ones(1, dtype)
         self.flags = chance.random(n) < 0.01
         self.flags[0] = True
         self.index = chance.permutation(n)
@@ -59,14 +60,14 @@ class Work:
         self.side = 1 << (n.bit_length() // 2)
         needed = _core.array_send_workspace_bytes(self.a, self.out, threads)
         workspace = _core.SendWorkspace(needed) if needed else None
-        send = functools.partial(_core.array_send, threads=threads, workspace=workspace)
+        send = functools.partial(_core.array_send, threads=threads, workspace=workspace, clobber=True)
         a, out = self.a, self.out
         shifted: Call = weft.arrays.polyshift(a.shape, a.dtype, [(1, 0)], threads=threads).bind(a, out=[out])
         rows, spread = plane(a, self.side), plane(out, self.side)
 
         def histogram() -> None:
             self.bins[:] = 0
-            send(self.ones, self.binned, self.bins, "add")
+            send(self.one, self.binned, self.bins, "add")
 
         self.weft: dict[str, Call] = {
             "add": lambda: _core.array_elementwise("add", (a, self.b), out, threads=threads),
@@ -76,7 +77,7 @@ class Work:
             "segmented scan": lambda: _core.array_scan(a, out, "add", segments=self.flags, threads=threads),
             "spread": lambda: _core.array_spread(rows, spread, 0, 1, threads=threads),
             "shift": shifted,
-            "gather": lambda: _core.array_gather(a, self.index, out, threads=threads),
+            "gather": lambda: _core.array_gather(a, self.index, out, threads=threads, clobber=True),
             "send": lambda: send(a, self.index, out, "add"),
             "send max": lambda: send(a, self.index, out, "max"),
             "send overwriting": lambda: send(a, self.index, out, "overwrite"),

@@ -997,10 +997,12 @@ def array_gather(
     out: np.ndarray[Any, Any],
     selection: np.ndarray[Any, Any] | None = None,
     threads: int | None = None,
+    clobber: bool = False,
 ) -> None:
     """Gives each element of `out` the element of `x` with the flat index (int32 or int64) in `index`.
 
-    Raises UsageError, without writing anything, for an index of a selected element that is out of range.
+    Raises UsageError for an index of a selected element that is out of range. Nothing has been written then; with
+    `clobber` `out` may hold anything, which spares a pass over the indices.
     """
 
 def array_partition(
@@ -1025,13 +1027,15 @@ def array_send(
     selection: np.ndarray[Any, Any] | None = None,
     threads: int | None = None,
     workspace: SendWorkspace | None = None,
+    clobber: bool = False,
 ) -> None:
     """Sends each selected element of `x` to the element of `out` with the flat index (int32 or int64) in `index`.
 
-    `selection` has the shape of `x`: it selects senders. `combine` as for `array_scan`, with each other and with what
-    `out` holds, in the order of the senders; "overwrite": the last replaces it; None: two to one element are an error.
-    What nothing is sent to keeps what it holds. Raises UsageError, without writing anything, for an index of a selected
-    element that is out of range, and for collisions where they are an error.
+    An `x` of one element goes to all of these. `selection` has the shape of `index`: it selects senders. `combine` is
+    that of `array_scan`, with each other and with what `out` holds, in the order of the senders; "overwrite": the last
+    replaces it; None: two to one element are an error. What nothing is sent to keeps what it holds. Raises UsageError,
+    without writing anything, for an index of a selected element that is out of range, and for collisions where they are
+    an error. With `clobber` `out` may hold anything after an index out of range, which spares a pass over the indices.
 
     Large sends sort their messages first, in `workspace` where it has the bytes that `array_send_workspace_bytes` says,
     and leave anything in it; without, in memory that is allocated for the call, whose pages the system has to supply

@@ -119,7 +119,7 @@ fn main() {
             let workspace = view(ElementType::Uint8, &workspace);
             let mut index = large(length, |i| scattered(i, length) as i64);
             report("gather", 24 * length, &mut || {
-                gather(x, view(ElementType::Int64, &index), z, None, threads).expect("fits");
+                gather(x, view(ElementType::Int64, &index), z, None, OnError::Keep, threads).expect("fits");
             });
             for ratio in [1, 3, 10, 100, 1000] {
                 for (name, stride) in [("clustered", 1), ("scattered", ratio)] {
@@ -128,8 +128,17 @@ fn main() {
                     }
                     report(&format!("send add {ratio} {name}"), 24 * length, &mut || {
                         let by = Collisions::Combine(Combination::Add);
-                        send(x, view(ElementType::Int64, &index), z, by, None, Some(&workspace), threads)
-                            .expect("fits");
+                        send(
+                            x,
+                            view(ElementType::Int64, &index),
+                            z,
+                            by,
+                            None,
+                            Some(&workspace),
+                            OnError::Keep,
+                            threads,
+                        )
+                        .expect("fits");
                     });
                 }
             }

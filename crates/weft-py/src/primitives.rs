@@ -13,7 +13,7 @@ use pyo3::IntoPyObjectExt;
 use pyo3::exceptions::PyMemoryError;
 use pyo3::prelude::*;
 use weft_kernels::primitives::{
-    self, Axis, Collisions, Combination, ElementType, Order, Pointwise, PrimitiveError, Scalar, Scan, View,
+    self, Axis, Collisions, Combination, ElementType, OnError, Order, Pointwise, PrimitiveError, Scalar, Scan, View,
 };
 use weft_kernels::{Execution, Stop};
 
@@ -288,9 +288,13 @@ pub fn array_spread(
     })
 }
 
-/// Each element from where its index says.
+fn on_error(clobber: bool) -> OnError {
+    if clobber { OnError::Clobber } else { OnError::Keep }
+}
+
+/// Each element from where its index says; with `clobber` the output may hold anything after an error.
 #[pyfunction]
-#[pyo3(signature = (x, index, out, selection = None, threads = None))]
+#[pyo3(signature = (x, index, out, selection = None, threads = None, clobber = false))]
 pub fn array_gather(
     py: Python<'_>,
     x: &Bound<'_, PyAny>,
@@ -298,8 +302,10 @@ pub fn array_gather(
     out: &Bound<'_, PyAny>,
     selection: Option<Bound<'_, PyAny>>,
     threads: Option<usize>,
+    clobber: bool,
 ) -> PyResult<()> {
     let threads = checked_threads(threads)?;
+    let on_error = on_error(clobber);
     let (source, index, target) = (Array::new(x, "x")?, Array::new(index, "index")?, Array::output(out)?);
     same_shape(&index, "index", &target, "out")?;
     let mask = optional(&selection, "selection")?;
@@ -309,7 +315,7 @@ pub fn array_gather(
     // SAFETY: the arrays are dense and aligned, the output is writable, and `call` keeps their memory. Indices are bounded
     // where they are used, whoever writes them meanwhile.
     call(py, indices.bytes(), &arrays, |stop| unsafe {
-        primitives::gather(x, indices, out, selection.as_ref(), Execution { threads, stop })
+        primitives::gather(x, indices, out, selection.as_ref(), on_error, Execution { threads, stop })
     })
 }
 
@@ -355,9 +361,10 @@ pub fn array_partition(
     })
 }
 
-/// Each element to where its index says.
+/// Each element to where its index says, or one element to all of those; with `clobber` the output may hold anything after
+/// an index that is out of range.
 #[pyfunction]
-#[pyo3(signature = (x, index, out, combine = None, selection = None, threads = None, workspace = None))]
+#[pyo3(signature = (x, index, out, combine = None, selection = None, threads = None, workspace = None, clobber = false))]
 #[expect(clippy::too_many_arguments, reason = "those of the Python function")]
 pub fn array_send(
     py: Python<'_>,
@@ -368,13 +375,19 @@ pub fn array_send(
     selection: Option<Bound<'_, PyAny>>,
     threads: Option<usize>,
     workspace: Option<Bound<'_, SendWorkspace>>,
+    clobber: bool,
 ) -> PyResult<()> {
     let threads = checked_threads(threads)?;
+    let on_error = on_error(clobber);
     let collisions = Collisions::parse(combine).map_err(usage)?;
     let (source, index, target) = (Array::new(x, "x")?, Array::new(index, "index")?, Array::output(out)?);
-    same_shape(&index, "index", &source, "x")?;
     let mask = optional(&selection, "selection")?;
-    let selection = selected(&mask, &source, "x")?;
+    let selection = if source.view().length == 1 {
+        selected(&mask, &index, "index")?
+    } else {
+        same_shape(&index, "index", &source, "x")?;
+        selected(&mask, &source, "x")?
+    };
     // A workspace that another thread sorts in is not waited for: this send has one of its own then.
     let mut held = workspace.as_ref().and_then(|workspace| workspace.get().memory.try_lock().ok());
     let workspace = held.as_mut().map(|memory| memory.view());
@@ -384,7 +397,7 @@ pub fn array_send(
     // locked. Indices are bounded where they are used, whoever writes them meanwhile.
     call(py, indices.bytes(), &arrays, |stop| unsafe {
         let execution = Execution { threads, stop };
-        primitives::send(x, indices, out, collisions, selection.as_ref(), workspace.as_ref(), execution)
+        primitives::send(x, indices, out, collisions, selection.as_ref(), workspace.as_ref(), on_error, execution)
     })
 }
 

@@ -155,7 +155,8 @@ class Execution(Protocol):
         """Puts elements to addresses, combined with each other and with what is there, unless that is fresh.
 
         `target` is the execution whose elements `into` are, where it is another than this, whose processors send.
-        Raises UsageError for addresses out of range and, without an operator, for collisions; `into` is then as before.
+        Raises UsageError for addresses out of range and, without an operator, for collisions; `into` is then as before,
+        unless it is fresh.
         """
 
 

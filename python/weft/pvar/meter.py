@@ -67,6 +67,8 @@ class Record:
     converted
         Of arithmetic: whether the variables are of different dtypes, so that elements are converted first; of gets and
         sends: whether addresses are.
+    coordinates
+        Of gets and sends: how many variables their addresses are computed from, where these are tuples; else 0.
     """
 
     name: str
@@ -87,6 +89,7 @@ class Record:
     selects: bool = False
     stores: bool = False
     converted: bool = False
+    coordinates: int = 0
 
     @property
     def size(self) -> int:
@@ -287,10 +290,12 @@ class Meter:
         within: bool,
         dtype: str = "",
         by_function: bool = False,
+        coordinates: int = 0,
     ) -> None:
         """A get or a send: of what, by which addresses, to what; within this VP set, or from or to another.
 
-        `by_function`: combined by a function of the program's, which no router knows.
+        `by_function`: combined by a function of the program's, which no router knows. `coordinates`: variables that the
+        addresses are computed from.
         """
         run, addresses = vp.execution, moved[1]
         converted = addresses.dtype != np.int64
@@ -305,12 +310,14 @@ class Meter:
         many = routing.ratio > 1 or routing.most > 1
         if name == "get":
             kind = "fetch_single" if routing.messages == 1 else "multiple_broadcast" if many else "fetch"
-            self.record(vp, name, kind, bits, arrays=moved, mode=mode, facts=routing, converted=converted)
+            more: dict[str, Any] = {"mode": mode}
         else:
             kind = "store_single" if routing.messages == 1 else "multiple_reduction" if many else "store"
             if by_function:
                 kind = "send_function"
-            self.record(vp, name, kind, bits, arrays=moved, facts=routing, dtype=dtype, converted=converted)
+            more = {"dtype": dtype}
+        more |= {"facts": routing, "converted": converted, "coordinates": coordinates}
+        self.record(vp, name, kind, bits, arrays=moved, **more)
 
 
 def _address(array: Any) -> int:

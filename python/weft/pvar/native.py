@@ -170,7 +170,7 @@ class Native(Local):
         shape = addresses.shape
         result = self.empty(shape, data.dtype) if mask is None else np.zeros(shape, data.dtype)
         try:
-            _core.array_gather(data, indices(addresses), result, mask)
+            _core.array_gather(data, indices(addresses), result, mask, clobber=True)
         except UsageError:
             local.check_addresses(addresses if mask is None else addresses[mask], data.size, "get")
             raise
@@ -186,9 +186,11 @@ class Native(Local):
         nothing = neutral(operator, data.dtype, word) if fresh and operator not in (None, "overwrite") else None
         if nothing is not None and nothing != 0:
             into.fill(nothing)
+        # A number that all send is read once.
+        values = data[(slice(1),) * data.ndim] if data.size and not any(data.strides) else data
         try:
-            workspace = self.take_workspace(data, into)
-            _core.array_send(data, index, into, operator, mask, None, workspace)
+            workspace = self.take_workspace(values, into)
+            _core.array_send(values, index, into, operator, mask, None, workspace, fresh)
             if workspace is not None:
                 self.keep_workspace(workspace)
         except UsageError:
@@ -199,7 +201,7 @@ class Native(Local):
             raise
         if nothing is not None and nothing != 0:
             arrived = np.zeros(into.shape, dtype=bool)
-            _core.array_send(np.ones(data.shape, dtype=bool), index, arrived, "overwrite", mask)
+            _core.array_send(np.ones(1, dtype=bool), index, arrived, "overwrite", mask)
             into[~arrived] = 0
         if word is not None:
             into[...] = words.wrap(into, word)
@@ -223,6 +225,16 @@ def quietly(name: str, x: Array, y: Any) -> Array | None:
     out = np.empty(x.shape, bool if name in TESTS else dtype)
     _core.array_elementwise(name, operands, out)
     return out
+
+
+def any_beyond(coordinates: Array, extent: int, mask: Array | None) -> bool:
+    """Whether a selected coordinate is none of so many: in one pass, as negative ones are large without their sign."""
+    if coordinates.dtype.itemsize < 4 or extent > np.iinfo(np.int32).max:
+        chosen = coordinates if mask is None else coordinates[mask]
+        return bool(chosen.size) and (int(chosen.min()) < 0 or int(chosen.max()) >= extent)
+    unsigned = coordinates.view(np.dtype(f"u{coordinates.dtype.itemsize}"))
+    greatest = _core.array_reduce(unsigned, "max", mask)
+    return greatest is not None and int(greatest) >= extent
 
 
 def indices(addresses: Array) -> Array:

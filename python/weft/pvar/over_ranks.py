@@ -500,7 +500,7 @@ def _taken(data: Array, index: Array) -> Array:
     if beyond_kernels(data.dtype):
         return flat[index]
     taken = np.empty(index.shape, data.dtype)
-    _core.array_gather(np.ascontiguousarray(flat), index, taken)
+    _core.array_gather(np.ascontiguousarray(flat), index, taken, clobber=True)
     return taken
 
 

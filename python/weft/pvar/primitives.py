@@ -11,6 +11,7 @@ from weft._core import UsageError
 from weft.pvar import operators, words
 from weft.pvar.combining import Combiner
 from weft.pvar.execution import Scan, Send
+from weft.pvar.native import any_beyond
 from weft.pvar.variable import ParallelVariable
 
 if TYPE_CHECKING:
@@ -286,12 +287,13 @@ def get(x: ParallelVariable, address: Any, *, collisions: Collisions = "many") -
     )
     fetched = _variable(vp, data, x.word)
     if vp.meter is not None:
-        vp.meter.routed(vp, "get", x.bits, (x.data, to, fetched.data), collisions, vp is source)
+        moved, within = (x.data, to, fetched.data), vp is source
+        vp.meter.routed(vp, "get", x.bits, moved, collisions, within, coordinates=_variables_of(address))
     return fetched
 
 
 def send(
-    x: ParallelVariable,
+    x: ParallelVariable | complex | np.generic,
     address: Any,
     *,
     combine: str | Function | None = None,
@@ -303,7 +305,7 @@ def send(
     Parameters
     ----------
     x
-        A parallel variable.
+        A parallel variable, or a number that every selected processor of the address's VP set sends: 1 counts messages.
     address
         A variable of integers of the VP set of `x`: numbers of processors (as `VPSet.address`), or a tuple with a
         variable or a number for each coordinate. Who gets something need not be selected.
@@ -323,7 +325,7 @@ def send(
     ------
     UsageError
         For collisions without `combine`, addresses of no processor, a dtype without the operator, a target of another
-        dtype or word length, and VP sets of different machines or ranks.
+        dtype or word length, a number that it cannot hold, and VP sets of different machines or ranks.
 
     Examples
     --------
@@ -334,7 +336,11 @@ def send(
     >>> sums = send(vp.array(np.array([3, 1, 4, 1])), vp.address() // 2, combine="add", vp=weft.pvar.VPSet((2,)))
     >>> sums
     <ParallelVariable (2,) of int64: [4 5]>
+    >>> send(1, vp.address() // 2, combine="add")
+    <ParallelVariable (4,) of int64: [2 2 0 0]>
     """
+    if x.__class__ is not ParallelVariable:
+        x = _sent_by_all(x, address, into)
     own = variable_set(x, "send")
     whose = _receiving(own, into, vp)
     operator = None if combine is None else operators.check(combine, x.data.dtype, "send", ("overwrite",))
@@ -348,8 +354,25 @@ def send(
     if own.meter is not None:
         by_function, moved = isinstance(operator, Combiner), (values, to, target.data)
         name = f"send {'plain' if operator is None else operators.name_of(operator)}"
-        own.meter.routed(own, name, x.bits, moved, "many", whose is own, x.data.dtype.name, by_function)
+        coordinates = _variables_of(address)
+        own.meter.routed(own, name, x.bits, moved, "many", whose is own, x.data.dtype.name, by_function, coordinates)
     return target
+
+
+def _sent_by_all(number: Any, address: Any, into: ParallelVariable | None) -> ParallelVariable:
+    """A variable of the VP set of those who have the addresses: the number everywhere, which is in memory once."""
+    if not isinstance(number, complex | float | int | np.generic):
+        raise UsageError(f"send: a {type(number).__name__} is neither a number nor a parallel variable")
+    parts = address if isinstance(address, tuple) else (address,)
+    vp = next((one.vp for one in parts if one.__class__ is ParallelVariable), None)
+    if vp is None:
+        raise UsageError("send: a number is sent by the processors of its address, which is no parallel variable here")
+    if into.__class__ is ParallelVariable:
+        element, word = words.element(number, into.data.dtype, into.bits), into.word
+    else:
+        given = np.asarray(number)
+        element, word = words.check_dtype(given.dtype).type(number), None
+    return _variable(vp, np.broadcast_to(element, vp.execution.shape), word)
 
 
 def _asking(source: VPSet, address: Any) -> VPSet:
@@ -413,7 +436,7 @@ def _addresses(vp: VPSet, address: Any, whose: VPSet, what: str) -> Any:
         raise UsageError(
             f"{what}: an address has {whose.ndim} coordinates, not {len(address)}: the shape is {whose.shape}"
         )
-    total: Any = np.zeros(vp.execution.shape, dtype=np.int64)
+    total: Any = 0
     error: str | None = None
     along: Any
     for axis, (one, extent) in enumerate(zip(address, whose.shape, strict=True)):
@@ -422,17 +445,43 @@ def _addresses(vp: VPSet, address: Any, whose: VPSet, what: str) -> Any:
             along = one.data
             if along.dtype.kind not in "iu":
                 raise UsageError(f"{what}: coordinate {axis} is of {along.dtype}; expected integers")
+            wrong = _first_beyond(along, extent, vp.mask)
         else:
-            along = np.int64(whole_number(one, f"{what}: coordinate {axis}"))
-        outside = (along < 0) | (along >= extent)
-        if vp.mask is not None:
-            outside = outside & vp.mask
-        if np.any(outside):
-            wrong = along if np.ndim(along) == 0 else along[outside].flat[0]
+            along = whole_number(one, f"{what}: coordinate {axis}")
+            wrong = along if not 0 <= along < extent and (vp.mask is None or vp.mask.any()) else None
+        if wrong is not None:
             error = error or f"{what}: there is no coordinate {wrong} along axis {axis}: its extent is {extent}"
-        total = total * extent + along
+            along = 0
+        total = along if total.__class__ is int and total == 0 else _behind(total, extent, along)
     vp.execution.agree(error)
-    return total
+    if total.__class__ is int:
+        return np.full(vp.execution.shape, total, dtype=np.int64)
+    return total.astype(np.int64, copy=False)
+
+
+def _variables_of(address: Any) -> int:
+    """How many coordinates of an address are variables; none of one that is a number itself."""
+    if not isinstance(address, tuple):
+        return 0
+    return sum(one.__class__ is ParallelVariable for one in address)
+
+
+def _first_beyond(coordinates: Any, extent: int, mask: Any) -> Any:
+    """The first selected coordinate that is none of so many; None where all are."""
+    if not any_beyond(coordinates, extent, mask):
+        return None
+    outside = (coordinates < 0) | (coordinates >= extent)
+    return coordinates[outside if mask is None else outside & mask].flat[0]
+
+
+def _behind(before: Any, extent: int, along: Any) -> Any:
+    """Numbers of processors by those of the axes before, and a coordinate along one more."""
+    if before.__class__ is int:
+        if along.__class__ is int:
+            return before * extent + along
+        return np.add(along, before * extent, dtype=np.int64, casting="same_kind")
+    total = np.multiply(before, extent, dtype=np.int64, casting="same_kind")
+    return np.add(total, along, out=total, dtype=np.int64, casting="same_kind")
 
 
 def variable_set(x: Any, what: str) -> VPSet:

@@ -57,9 +57,7 @@ def _combined(operator: str, method: str, operands: Sequence[Any], more: Mapping
         if len(operands) < 3:
             raise UsageError("at: expected the variable, addresses and what is sent there")
         _, address, value = operands
-        vp = address.vp if address.__class__ is ParallelVariable else x.vp
-        sent = value if value.__class__ is ParallelVariable else vp.full(value, x.dtype)
-        send(sent, address, combine=operator, into=x)
+        send(value, address, combine=operator, into=x)
         return None
     refuse(method, {name: value for name, value in more.items() if name != "axis"})
     axis = more.get("axis", operands[1] if len(operands) > 1 else 0)

@@ -338,19 +338,7 @@ class ParallelVariable:
         at = vp.position(index)
         if value.__class__ is ParallelVariable:
             raise UsageError("one element cannot be given a parallel variable; x[...] = y assigns all of them")
-        try:
-            new = np.asarray(value)
-            fits = not new.ndim and new.dtype.kind != "O" and np.can_cast(new.dtype, self.data.dtype, "same_kind")
-            # Python's integers have no sign of their own.
-            if not fits and not (isinstance(value, int) and self.data.dtype.kind in "iufc"):
-                raise TypeError
-            element = self.data.dtype.type(value)
-            low, high = words.limits(self.data.dtype, self.bits) if self.data.dtype.kind in "iu" else (0, 0)
-            if self.data.dtype.kind in "iu" and not low <= int(value) <= high:
-                raise OverflowError
-        except (TypeError, ValueError, OverflowError):
-            raise UsageError(f"an element of {self.data.dtype} ({self.bits} bits) cannot be {value!r}") from None
-        vp.execution.write(self.data, at, element)
+        vp.execution.write(self.data, at, words.element(value, self.data.dtype, self.bits))
         if vp.meter is not None:
             vp.meter.record(vp, "write", "write", self.bits, arrays=(self.data,))
 

@@ -68,6 +68,29 @@ def limits(dtype: np.dtype[Any], bits: int) -> tuple[int, int]:
     return (-(1 << (bits - 1)), (1 << (bits - 1)) - 1) if dtype.kind == "i" else (0, (1 << bits) - 1)
 
 
+def element(value: Any, dtype: np.dtype[Any], bits: int) -> np.generic:
+    """A number as an element of a dtype with words of so many bits.
+
+    Raises
+    ------
+    UsageError
+        For what is no number, is of another kind, or does not fit.
+    """
+    try:
+        new = np.asarray(value)
+        fits = not new.ndim and new.dtype.kind != "O" and np.can_cast(new.dtype, dtype, "same_kind")
+        # Python's integers have no sign of their own.
+        if not fits and not (isinstance(value, int) and dtype.kind in "iufc"):
+            raise TypeError
+        one: np.generic = dtype.type(value)
+        low, high = limits(dtype, bits) if dtype.kind in "iu" else (0, 0)
+        if dtype.kind in "iu" and not low <= int(value) <= high:
+            raise OverflowError
+    except (TypeError, ValueError, OverflowError):
+        raise UsageError(f"an element of {dtype} ({bits} bits) cannot be {value!r}") from None
+    return one
+
+
 def wrap(data: NDArray[Any], bits: int) -> NDArray[Any]:
     """The numbers as a word of so many bits has them: two's complement, wrapped around."""
     unused = data.dtype.itemsize * 8 - bits

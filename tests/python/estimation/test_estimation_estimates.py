@@ -68,6 +68,22 @@ def test_here_is_priced_from_its_file(tmp_path):
     assert found.table()["cm_s"].null_count() == 3
 
 
+def test_addresses_of_coordinates_are_computed_first(tmp_path):
+    def fetching(coordinates):
+        def program():
+            vp = weft.pvar.VPSet((64, 128))
+            x, row, column = vp.zeros("float32"), vp.coordinate(0), vp.coordinate(1)
+            weft.pvar.get(x, {0: vp.address(), 1: (3, column), 2: (row, column)}[coordinates])
+
+        return program
+
+    kinds = {"get_4_bytes,_in_order": 0.0, "broadcast_4_bytes": 0.0, "send_plain_4_bytes,_in_order": 0.0}
+    path = costs_file(tmp_path, **kinds, reduce_max_int64=1e-9, multiply_int64=2e-9, add_int64=4e-9)
+    whole, one, two = (estimate(fetching(count), "here", costs=path).total.real_s for count in range(3))
+    assert one - whole == pytest.approx(1e-6 + 8192 * 1e-9)
+    assert two - whole == pytest.approx(4 * 1e-6 + 8192 * (1 + 1 + 2 + 4) * 1e-9)
+
+
 def test_the_interval_of_here_is_that_of_unseen_programs(tmp_path):
     found = estimate(additions(), "here", costs=costs_file(tmp_path, add_float32=1e-9, broadcast_4_bytes=0.0))
     total = found.total

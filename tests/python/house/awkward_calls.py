@@ -163,7 +163,7 @@ EXAMPLES: dict[str, Callable[[], list[Any]]] = {
     "array_reduce": lambda: [np.ones(FEW), "add", np.ones(FEW, bool), 2],
     "array_scan": lambda: [_plane(), _plane(), "add", 1, np.ones((6, 5), bool), np.ones((6, 5), bool), False, True, 2],
     "array_spread": lambda: [_plane(), np.zeros((6, 5)), 1, 2, np.ones((6, 5), bool), 2],
-    "array_gather": lambda: [np.ones(FEW), np.arange(FEW), np.zeros(FEW), np.ones(FEW, bool), 2],
+    "array_gather": lambda: [np.ones(FEW), np.arange(FEW), np.zeros(FEW), np.ones(FEW, bool), 2, True],
     "array_send": lambda: [
         np.ones(FEW),
         np.arange(FEW),
@@ -172,6 +172,7 @@ EXAMPLES: dict[str, Callable[[], list[Any]]] = {
         np.ones(FEW, bool),
         2,
         _core.SendWorkspace(1 << 16),
+        True,
     ],
     "array_send_workspace_bytes": lambda: [np.ones(FEW), np.ones(FEW), 2],
     "SendWorkspace": lambda: [4096],

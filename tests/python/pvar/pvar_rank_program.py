@@ -33,6 +33,7 @@ def primitives():
     tests.test_spread_and_shift()
     tests.test_gets()
     tests.test_sends_that_combine()
+    tests.test_a_number_is_sent_by_all()
     tests.test_plain_sends_are_permutations_or_errors()
     tests.test_gets_from_another_shape()
     tests.test_sends_to_another_shape()

@@ -45,6 +45,16 @@ def test_large_sends_keep_the_workspace_that_they_sort_in():
     assert run.take_workspace(data[:-1], into[0]) is None, "so many are not sorted"
 
 
+def test_a_number_goes_to_many_destinations():
+    """Where messages are sorted, too."""
+    size = 1 << 21
+    to = np.random.default_rng(3).integers(0, size, size)
+    for mask in (None, np.arange(size) % 3 > 0):
+        out = np.zeros(size)
+        Native((size,)).send(np.broadcast_to(np.float64(2), (size,)), to, out, Send("add", mask))
+        assert np.array_equal(out, 2.0 * np.bincount(to if mask is None else to[mask], minlength=size))
+
+
 @settings(deadline=None, max_examples=80)
 @given(cases.SHAPES, cases.DTYPES, cases.DENSITIES, cases.SEEDS, st.data())
 def test_kernels_give_what_numpy_gives(shape, dtype, density, seed, data):

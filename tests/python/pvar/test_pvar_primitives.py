@@ -141,6 +141,52 @@ def test_sends_that_combine(case, keep, targets):
 
 
 @quick
+@given(operands(st.one_of(NUMBERS, st.just("overwrite"))), st.booleans(), st.integers(1, 30))
+def test_a_number_is_sent_by_all(case, keep, targets):
+    """A send of a number is that of a variable which is the same everywhere."""
+    shape, x, mask, operator, seed = case
+    x[...] = x.flat[0]
+    addresses = np.random.default_rng(seed).integers(0, min(x.size, targets), shape)
+    addresses[~mask] = x.size + 3
+    vp = weft.pvar.VPSet(shape)
+    into = cases.elements(shape, x.dtype, seed + 9) if keep else None
+    number = x.flat[0].item() if keep else x.flat[0]
+    with selection(vp, mask):
+        target = vp.array(into, copy=True) if keep else None
+        got = weft.pvar.send(number, vp.array(addresses), combine=operator, into=target)
+    assert target is None or got is target
+    assert got.data.dtype == x.dtype
+    assert np.array_equal(got.numpy(), reference.sent(x, addresses, operator, mask, into))
+
+
+def test_numbers_that_cannot_be_sent():
+    vp = weft.pvar.VPSet((4,))
+    to = vp.address()
+    with pytest.raises(
+        UsageError, match="send: a number is sent by the processors of its address, which is no parallel"
+    ):
+        weft.pvar.send(1, 3)
+    with pytest.raises(UsageError, match=r"an element of int8 \(8 bits\) cannot be 300"):
+        weft.pvar.send(300, to, into=vp.zeros("int8"))
+    with pytest.raises(UsageError, match=r"an element of int8 \(3 bits\) cannot be 4"):
+        weft.pvar.send(4, to, into=vp.array(np.zeros(4, int), bits=3))
+    with pytest.raises(UsageError, match="an element of int64 .* cannot be 0.5"):
+        weft.pvar.send(0.5, to, into=vp.zeros("int64"))
+    with pytest.raises(UsageError, match="send: a list is neither a number nor a parallel variable"):
+        weft.pvar.send([1], to)
+    with pytest.raises(UsageError, match="send: 4 processors send to processor 0; say how"):
+        weft.pvar.send(1, to * 0)
+    with pytest.raises(UsageError, match="send: there is no processor 4"):
+        weft.pvar.send(1, to + 1)
+    assert weft.pvar.send(4, to // 2, combine="add", into=vp.array(np.zeros(4, int), bits=4)).numpy().tolist() == [
+        -8,
+        -8,
+        0,
+        0,
+    ]
+
+
+@quick
 @given(cases.SHAPES, cases.DTYPES, cases.SEEDS)
 def test_plain_sends_are_permutations_or_errors(shape, dtype, seed):
     x = cases.elements(shape, dtype, seed)

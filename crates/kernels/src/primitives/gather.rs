@@ -4,6 +4,7 @@
 mod vectors;
 
 use std::ops::Range;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 #[cfg(target_arch = "x86_64")]
 use weft_simd::{Level, level};
@@ -12,10 +13,12 @@ use crate::Execution;
 
 use super::density::{Density, density};
 use super::element::Element;
-use super::indices::{AHEAD, BLOCK, Block, Checked, Copied, Index, Indexing, Moves, SharedIndices, with_indices};
+use super::indices::{
+    AHEAD, BLOCK, Block, Checked, Copied, Index, IndexRange, Indexing, Moves, SharedIndices, with_indices,
+};
 use super::lines::{self, Scratch};
 use super::parallel::in_parts;
-use super::{PrimitiveError, View, finished};
+use super::{OnError, PrimitiveError, View, finished};
 
 /// Sources of more bytes than this are not in a near cache: their lines are fetched ahead.
 const NEAR: usize = 512 << 10;
@@ -24,8 +27,8 @@ const NEAR: usize = 512 << 10;
 ///
 /// # Errors
 ///
-/// An index of a selected element that `x` does not have (nothing is written then), an `index` of another length than
-/// `out` or not of int32 or int64, an `out` of another type than `x`, and arrays that overlap.
+/// An index of a selected element that `x` does not have (what `out` holds then, `on_error` says), an `index` of another
+/// length than `out` or not of int32 or int64, an `out` of another type than `x`, and arrays that overlap.
 ///
 /// # Safety
 ///
@@ -35,11 +38,12 @@ pub unsafe fn gather<'a>(
     index: View,
     out: View,
     selection: Option<&View>,
+    on_error: OnError,
     execution: impl Into<Execution<'a>>,
 ) -> Result<(), PrimitiveError> {
     // SAFETY: the memory of all views is what `View` says (this function's condition).
     let moves = unsafe { Moves::checked(x, index, out, out.length, selection, execution.into())? };
-    with_indices(&index, Work { moves })
+    with_indices(&index, Work { moves, on_error })
 }
 
 /// Whether elements of this type are fetched by vectors of indices.
@@ -51,32 +55,49 @@ fn reads_vectors<T>() -> bool {
 
 struct Work<'a> {
     moves: Moves<'a>,
+    on_error: OnError,
 }
 
 impl Indexing for Work<'_> {
     type Output = ();
     fn run<I: Index>(self) -> Result<(), PrimitiveError> {
+        if self.on_error == OnError::Clobber && self.moves.x.length > 0 {
+            // SAFETY: the index's memory is what `View` says (a condition of `gather`, which made this), and `with_indices`
+            // has chosen its type.
+            let shared = unsafe { SharedIndices::<I>::new(&self.moves.index) };
+            let unchecked = Checked { shared, range: IndexRange { low: 0, high: self.moves.x.length - 1 } };
+            if self.fetched::<I, true>(&unchecked) {
+                return finished(self.moves.stop);
+            }
+            // Which one is out of range is said by the check of all.
+        }
         // SAFETY: the index's memory is what `View` says (a condition of `gather`, which made this), and `with_indices`
         // has chosen its type.
         let checked = unsafe { Checked::<I>::new(&self.moves, self.moves.x.length, "source", false)? };
         let Some(index) = checked else { return Ok(()) };
-        // What is fetched need not be understood.
-        match self.moves.x.kind.size() {
-            1 => self.fetched::<u8, I>(&index),
-            2 => self.fetched::<u16, I>(&index),
-            4 => self.fetched::<u32, I>(&index),
-            _ => self.fetched::<u64, I>(&index),
-        }
+        self.fetched::<I, false>(&index);
         finished(self.moves.stop)
     }
 }
 
 impl Work<'_> {
-    fn fetched<T: Element, I: Index>(&self, index: &Checked<'_, I>) {
+    /// Fetches all selected elements; with `CHECK` false where an index was seen to be out of range, with some fetched.
+    fn fetched<I: Index, const CHECK: bool>(&self, index: &Checked<'_, I>) -> bool {
+        // What is fetched need not be understood.
+        match self.moves.x.kind.size() {
+            1 => self.fetched_as::<u8, I, CHECK>(index),
+            2 => self.fetched_as::<u16, I, CHECK>(index),
+            4 => self.fetched_as::<u32, I, CHECK>(index),
+            _ => self.fetched_as::<u64, I, CHECK>(index),
+        }
+    }
+
+    fn fetched_as<T: Element, I: Index, const CHECK: bool>(&self, index: &Checked<'_, I>) -> bool {
         // SAFETY: the array's memory is what `View` says (a condition of `gather`); `T` is as large as its elements,
         // and any bits are an unsigned number.
         let x = unsafe { self.moves.x.elements::<T>() };
         let streaming = lines::passes_caches(self.moves.out.bytes() + self.moves.index.bytes());
+        let is_beyond = AtomicBool::new(false);
         in_parts(self.moves.out.length, BLOCK, self.moves.threads, |part| {
             let mut buffer = Scratch::<{ BLOCK * 8 }>::new();
             // Streaming stores are of whole lines.
@@ -85,6 +106,10 @@ impl Work<'_> {
             let mut start = part.start;
             while start < part.end && !self.moves.stop.is_requested() {
                 let end = part.end.min(start + if start == part.start && head > 0 { head } else { BLOCK });
+                if CHECK && (is_beyond.load(Ordering::Relaxed) || !self.are_of(x, index, start..end)) {
+                    is_beyond.store(true, Ordering::Relaxed);
+                    break;
+                }
                 // SAFETY: the output's memory is what `View` says (a condition of `gather`), it has the elements of the
                 // part, and parts are disjoint.
                 unsafe {
@@ -103,6 +128,14 @@ impl Work<'_> {
             }
             lines::fence();
         });
+        !is_beyond.into_inner()
+    }
+
+    /// Whether the selected indices of some elements are of elements of `x`, as they are now: a look at a block that its
+    /// fetches find in the first-level cache.
+    fn are_of<T, I: Index>(&self, x: &[T], index: &Checked<'_, I>, elements: Range<usize>) -> bool {
+        let mask = self.moves.selection.part(elements.start, elements.end).0;
+        index.shared.range::<false>(elements, mask).high < x.len()
     }
 
     fn target<T: Element>(&self, element: usize) -> *mut T {

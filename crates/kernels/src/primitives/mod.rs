@@ -48,6 +48,15 @@ pub use send::{Collisions, send, send_workspace_bytes};
 pub use spread::spread;
 pub use view::View;
 
+/// What an output holds after an error.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum OnError {
+    /// What it held: all indices are looked at before the first element is moved.
+    Keep,
+    /// Anything, which spares a pass over the indices: for an output that nobody has seen yet.
+    Clobber,
+}
+
 /// An error where a call was given up.
 fn finished(stop: crate::Stop<'_>) -> Result<(), PrimitiveError> {
     if stop.is_requested() { Err(PrimitiveError::Interrupted) } else { Ok(()) }

@@ -8,15 +8,17 @@ mod buckets;
 mod collisions;
 mod few;
 mod parted;
+mod values;
 
 use crate::{Execution, Stop};
 
+use self::values::{Values, senders};
 use super::combination::{Combine, Combining, check_combination, with_combination};
 use super::element::{Bool8, Element};
-use super::indices::{BLOCK, Block, Checked, Copied, Index, Indexing, Moves, SharedIndices, with_indices};
+use super::indices::{BLOCK, Block, Checked, Copied, Index, IndexRange, Indexing, Moves, SharedIndices, with_indices};
 use super::parallel::{in_parts, threads_for};
 use super::view::Selection;
-use super::{Combination, ElementType, PrimitiveError, View, finished};
+use super::{Combination, ElementType, OnError, PrimitiveError, View, finished};
 
 /// Senders that are served before it is asked whether to go on.
 const PORTION: usize = 64 * BLOCK;
@@ -43,8 +45,8 @@ impl Collisions {
     }
 }
 
-/// Sends each selected element of `x` to the element of `out` with the flat index in `index`. Elements of `out` that
-/// nothing is sent to keep what they hold.
+/// Sends each selected element of `x` to the element of `out` with the flat index in `index`, or, where `x` has one element,
+/// that one to each. Elements of `out` that nothing is sent to keep what they hold.
 ///
 /// Large sends sort their messages first, in `workspace` where it has [`send_workspace_bytes`] bytes, whatever it
 /// holds; it holds anything afterwards. Without it memory is allocated for the call, and to get its pages from the
@@ -52,9 +54,9 @@ impl Collisions {
 ///
 /// # Errors
 ///
-/// An index of a selected element that `out` does not have and, where collisions are refused, two selected elements with
-/// the same index (nothing is written in either case); an `index` of another length than `x` or not of int32 or int64, an
-/// `out` of another type than `x`, a type without the combination, and arrays that overlap.
+/// An index of a selected element that `out` does not have (what `out` holds then, `on_error` says) and, where collisions are
+/// refused, two selected elements with the same index (nothing is written then); an `index` of another length than an `x` of several or not of int32 or
+/// int64, an `out` of another type than `x`, a type without the combination, and arrays that overlap.
 ///
 /// # Safety
 ///
@@ -66,10 +68,11 @@ pub unsafe fn send<'a>(
     collisions: Collisions,
     selection: Option<&View>,
     workspace: Option<&View>,
+    on_error: OnError,
     execution: impl Into<Execution<'a>>,
 ) -> Result<(), PrimitiveError> {
     // SAFETY: the memory of all views is what `View` says (this function's condition).
-    let moves = unsafe { Moves::checked(x, index, out, x.length, selection, execution.into())? };
+    let moves = unsafe { Moves::checked(x, index, out, senders(&x, index.length), selection, execution.into())? };
     // Known before anything is: whether elements are sent makes no difference to what may be asked for.
     if let Collisions::Combine(combination) = collisions {
         check_combination(x.kind, combination)?;
@@ -80,7 +83,7 @@ pub unsafe fn send<'a>(
             workspace.check_apart("workspace", view, name)?;
         }
     }
-    with_indices(&index, Work { moves, collisions, workspace })
+    with_indices(&index, Work { moves, collisions, workspace, on_error })
 }
 
 /// Bytes of a `workspace` that is enough for sends of so many elements of a type to one of so many; 0 where none is
@@ -118,6 +121,7 @@ struct Work<'a> {
     moves: Moves<'a>,
     collisions: Collisions,
     workspace: Option<&'a View>,
+    on_error: OnError,
 }
 
 impl Indexing for Work<'_> {
@@ -128,11 +132,11 @@ impl Indexing for Work<'_> {
         // chosen its type.
         let shared = unsafe { SharedIndices::<I>::new(&index) };
         let all = All { index: shared, x, out, threads, stop };
-        if selection.0.is_none() && all.send_at_once(self.collisions)? {
+        if selection.0.is_none() && all.send_at_once(self.collisions, self.on_error)? {
             return finished(stop);
         }
         // Bits and buckets are counted from the lowest destination.
-        let from_low = self.collisions == Collisions::Refuse || buckets::pay(x.length, usize::MAX);
+        let from_low = self.collisions == Collisions::Refuse || buckets::pay(index.length, usize::MAX);
         // SAFETY: the index's memory is what `View` says (a condition of `send`, which made this), and `with_indices`
         // has chosen its type.
         let checked = unsafe { Checked::<I>::new(&self.moves, out.length, "destination", from_low)? };
@@ -168,19 +172,37 @@ impl<I: Index> Combining for All<'_, I> {
     }
 }
 
+/// The same, to as many destinations as there may be.
+struct ToMany<'a, I>(All<'a, I>);
+
+impl<I: Index> Combining for ToMany<'_, I> {
+    type Output = bool;
+    fn run<T: Element, C: Combine<T>>(self) -> bool {
+        self.0.to_many::<T, C>()
+    }
+}
+
 impl<I: Index> All<'_, I> {
-    /// Sends them where destinations are few, or have to be distinct and are. False, with nothing sent, where it has to be
-    /// looked at more closely, or in other cases.
-    fn send_at_once(self, collisions: Collisions) -> Result<bool, PrimitiveError> {
+    /// Sends them where destinations are few, or have to be distinct and are, or where the output may hold anything after an
+    /// error. False where it has to be looked at more closely, or in other cases; with nothing sent, but in the last case.
+    fn send_at_once(self, collisions: Collisions, on_error: OnError) -> Result<bool, PrimitiveError> {
         let Self { x, out, .. } = self;
-        if few::pay(&x, &out, collisions == Collisions::Refuse) {
+        let senders = self.index.len();
+        if few::pay(senders, &out, collisions == Collisions::Refuse) {
             return match collisions {
                 Collisions::Combine(combination) => with_combination(x.kind, combination, self),
                 Collisions::Overwrite => Ok(by_size!(x.kind, T => self.to_few::<T, Last, false>())),
                 Collisions::Refuse => Ok(by_size!(x.kind, T => self.to_few::<T, Last, true>())),
             };
         }
-        if collisions != Collisions::Refuse || buckets::pay(x.length, usize::MAX) {
+        if on_error == OnError::Clobber && !buckets::pay(senders, usize::MAX) && out.length > 0 {
+            match collisions {
+                Collisions::Combine(combination) => return with_combination(x.kind, combination, ToMany(self)),
+                Collisions::Overwrite => return Ok(by_size!(x.kind, T => self.to_many::<T, Last>())),
+                Collisions::Refuse => {}
+            }
+        }
+        if collisions != Collisions::Refuse || buckets::pay(senders, usize::MAX) {
             return Ok(false);
         }
         let are_distinct = collisions::are_all_distinct(self.index, out.length, self.threads, self.stop);
@@ -193,26 +215,45 @@ impl<I: Index> All<'_, I> {
     fn to_few<T: Element, C: Combine<T>, const REFUSE: bool>(&self) -> bool {
         // SAFETY: the memory of both is what `View` says (a condition of `send`), the two are apart, and `T` is as large as
         // their elements: types of one size have the same alignment, and any bits are an element.
-        let (x, out) = unsafe { (self.x.elements::<T>(), self.out.elements_mut::<T>()) };
-        few::deliver::<T, I, C, REFUSE>(x, self.index, out, self.threads, self.stop)
+        unsafe {
+            let out = self.out.elements_mut::<T>();
+            Values::with(&self.x, self.index.len(), |x| {
+                few::deliver::<T, I, C, REFUSE>(x, self.index, out, self.threads, self.stop)
+            })
+        }
+    }
+
+    fn to_many<T: Element, C: Combine<T>>(&self) -> bool {
+        let range = IndexRange { low: 0, high: self.out.length - 1 };
+        // SAFETY: the memory of both is what `View` says (a condition of `send`), the two are apart, and `T` is as large as
+        // their elements: types of one size have the same alignment, and any bits are an element.
+        unsafe {
+            let out = self.out.elements_mut::<T>();
+            Values::with(&self.x, self.index.len(), |x| {
+                unselected::<T, I, C>(x, self.index, out, range, self.threads, self.stop)
+            })
+        }
     }
 
     /// Stores elements that were found to have destinations of their own, a run of them on each thread.
     fn apart<T: Element>(&self) {
-        // SAFETY: the memory of the source is what `View` says (a condition of `send`), and `T` is as large as its elements.
-        let x = unsafe { self.x.elements::<T>() };
         let (out, index) = (&self.out, self.index);
-        in_parts(x.len(), BLOCK, self.threads, |own| {
-            let start = out.pointer.cast::<T>();
-            for from in own.clone().step_by(PORTION).take_while(|_| !self.stop.is_requested()) {
-                let to = own.end.min(from + PORTION);
-                index.for_each_below::<8>(from..to, 0, out.length, |element, index| {
-                    // SAFETY: there are as many elements as indices, and `out` has the index. Nobody else writes there but
-                    // where another thread has moved the index meanwhile; the write is done as it is then, once.
-                    unsafe { start.add(index).write_volatile(*x.get_unchecked(element)) };
-                });
-            }
-        });
+        let stored = |x: Values<'_, T>| {
+            in_parts(x.len(), BLOCK, self.threads, |own| {
+                let start = out.pointer.cast::<T>();
+                for from in own.clone().step_by(x.portion()).take_while(|_| !self.stop.is_requested()) {
+                    let to = own.end.min(from + x.portion());
+                    let x = x.part(from..to);
+                    index.part(from..to).for_each_below::<8>(0..x.len(), 0, out.length, |element, index| {
+                        // SAFETY: there are as many elements as indices, and `out` has the index. Nobody else writes there
+                        // but where another thread has moved the index meanwhile; the write is done as it is then, once.
+                        unsafe { start.add(index).write_volatile(*x.get_unchecked(element)) };
+                    });
+                }
+            });
+        };
+        // SAFETY: the memory of the source is what `View` says (a condition of `send`), and `T` is as large as its elements.
+        unsafe { Values::with(&self.x, index.len(), stored) };
     }
 }
 
@@ -260,24 +301,28 @@ impl<I: Index> Messages<'_, I> {
 
     /// Delivers by buckets, where those pay.
     fn sorted<T: Element, C: Combine<T>>(&self, refuse: bool) -> buckets::Outcome {
-        // SAFETY: the memory of both is what `View` says (a condition of `send`), the two are apart, and `T` is as large as
-        // their elements: types of one size have the same alignment, and any bits are an element.
-        let (x, out) = unsafe { (self.x.elements::<T>(), self.out.elements_mut::<T>()) };
         let range = self.index.range;
         let destinations = range.high - range.low + 1;
-        if !buckets::pay(x.len(), destinations * size_of::<T>()) {
+        if !buckets::pay(self.index.shared.len(), destinations * size_of::<T>()) {
             return buckets::Outcome::NotSorted;
         }
-        let senders = buckets::Senders {
-            x,
-            index: self.index.shared,
-            selection: self.selection,
-            low: range.low,
-            destinations,
-            stop: self.stop,
+        let sorted = |x: &[T]| {
+            let senders = buckets::Senders {
+                x,
+                index: self.index.shared,
+                selection: self.selection,
+                low: range.low,
+                destinations,
+                stop: self.stop,
+            };
+            // SAFETY: the memory is what `View` says (a condition of `send`), apart from the source's, and `T` is as large as
+            // its elements.
+            let out = unsafe { &mut self.out.elements_mut::<T>()[range.low..=range.high] };
+            buckets::deliver::<T, I, C>(&senders, out, self.workspace, self.threads, refuse)
         };
-        let out = &mut out[range.low..=range.high];
-        buckets::deliver::<T, I, C>(&senders, out, self.workspace, self.threads, refuse)
+        // SAFETY: the memory is what `View` says (a condition of `send`), and `T` is as large as its elements: types of one
+        // size have the same alignment, and any bits are an element.
+        unsafe { Values::with(&self.x, self.index.shared.len(), |x| sorted(x.each(&mut Vec::new()))) }
     }
 
     fn delivered<T: Element, C: Combine<T>>(&self) {
@@ -286,40 +331,64 @@ impl<I: Index> Messages<'_, I> {
         }
         // SAFETY: the memory of both is what `View` says (a condition of `send`), the two are apart, and `T` is as large as
         // their elements: types of one size have the same alignment, and any bits are an element.
-        let (x, out) = unsafe { (self.x.elements::<T>(), self.out.elements_mut::<T>()) };
+        unsafe {
+            let out = self.out.elements_mut::<T>();
+            Values::with(&self.x, self.index.shared.len(), |x| self.delivered_unsorted::<T, C>(x, out));
+        }
+    }
+
+    fn delivered_unsorted<T: Element, C: Combine<T>>(&self, x: Values<'_, T>, out: &mut [T]) {
         let range = self.index.range;
-        let destinations = range.high - range.low + 1;
         let out = &mut out[..=range.high];
-        match self.selection.0 {
-            None if parted::pay(self.threads, destinations * size_of::<T>()) => {
-                parted::deliver::<T, I, C>(x, self.index.shared, out, range, self.threads, self.stop);
-            }
-            None => direct::<T, I, C>(x, self.index.shared, out, self.stop),
-            Some(_) => {
-                let mut block = Block::new();
-                for start in (0..x.len()).step_by(BLOCK).take_while(|_| !self.stop.is_requested()) {
-                    let end = x.len().min(start + BLOCK);
-                    let copied = self.index.block(start..end, self.selection, &mut block);
-                    // SAFETY: elements are of the stretch, and no index is above the range, at whose end `out` ends.
-                    unsafe { direct_selected::<T, C>(&x[start..end], copied, out) };
-                }
-            }
+        if self.selection.0.is_none() {
+            // Whether one is beyond the range was looked at; another thread may have written the indices since.
+            unselected::<T, I, C>(x, self.index.shared, out, range, self.threads, self.stop);
+            return;
+        }
+        let mut block = Block::new();
+        for start in (0..x.len()).step_by(BLOCK).take_while(|_| !self.stop.is_requested()) {
+            let end = x.len().min(start + BLOCK);
+            let copied = self.index.block(start..end, self.selection, &mut block);
+            // SAFETY: elements are of the stretch, and no index is above the range, at whose end `out` ends.
+            unsafe { direct_selected::<T, C>(x.part(start..end), copied, out) };
         }
     }
 }
 
-/// One sender after another; not those to destinations that `out` does not have. A function of its own, and so is
-/// [`direct_selected`]: within that which also sorts, compilers run out of registers.
+/// Delivers all elements, unsorted; false where an index was seen to be beyond the range, which `out` has.
+fn unselected<T: Element, I: Index, C: Combine<T>>(
+    x: Values<'_, T>,
+    index: SharedIndices<'_, I>,
+    out: &mut [T],
+    range: IndexRange,
+    threads: usize,
+    stop: Stop<'_>,
+) -> bool {
+    if parted::pay(threads, (range.high - range.low + 1) * size_of::<T>()) {
+        parted::deliver::<T, I, C>(x, index, out, range, threads, stop)
+    } else {
+        direct::<T, I, C>(x, index, out, stop)
+    }
+}
+
+/// One sender after another, up to the first to a destination that `out` does not have; whether there is none. A function of
+/// its own, and so is [`direct_selected`]: within that which also sorts, compilers run out of registers.
 #[inline(never)]
-fn direct<T: Element, I: Index, C: Combine<T>>(x: &[T], index: SharedIndices<'_, I>, out: &mut [T], stop: Stop<'_>) {
+fn direct<T: Element, I: Index, C: Combine<T>>(
+    x: Values<'_, T>,
+    index: SharedIndices<'_, I>,
+    out: &mut [T],
+    stop: Stop<'_>,
+) -> bool {
     assert_eq!(x.len(), index.len());
-    for start in (0..x.len()).step_by(PORTION).take_while(|_| !stop.is_requested()) {
-        let end = x.len().min(start + PORTION);
-        index.for_each_below::<8>(start..end, 0, out.len(), |element, index| {
+    (0..x.len()).step_by(x.portion()).take_while(|_| !stop.is_requested()).all(|start| {
+        let end = x.len().min(start + x.portion());
+        let x = x.part(start..end);
+        index.part(start..end).all_below::<8>(0..x.len(), out.len(), |element, index| {
             // SAFETY: there are as many elements as indices, and `out` has the index.
             unsafe { combine::<T, C>(x, element, out, index) };
-        });
-    }
+        })
+    })
 }
 
 /// One sender after another.

@@ -368,22 +368,34 @@ fn check_gather<T: Number>(case: &Case, extent: usize, mistake: bool, narrow: bo
     let selection = selection.as_ref().map(|mask_bytes| view(mask_bytes));
     let small: Vec<i32> = index.iter().map(|&index| index as i32).collect();
     let indices = if narrow { view(&small) } else { view(&index) };
-    // SAFETY: the views are of arrays that are there.
-    let done = with_streaming(case.streaming, || unsafe {
-        gather(view(&x), indices, view_mut(&mut out), selection.as_ref(), Some(case.threads))
-    });
-    match wrong {
-        None => assert_eq!(done, Ok(())),
-        Some(element) => {
-            let index = index[element];
-            assert_eq!(done, Err(PrimitiveError::Index { index, element, array: "source", extent }));
+    let before = out.clone();
+    for on_error in [OnError::Keep, OnError::Clobber] {
+        out.copy_from_slice(&before);
+        // SAFETY: the views are of arrays that are there.
+        let done = with_streaming(case.streaming, || unsafe {
+            gather(view(&x), indices, view_mut(&mut out), selection.as_ref(), on_error, Some(case.threads))
+        });
+        match wrong {
+            None => assert_eq!(done, Ok(())),
+            Some(element) => {
+                let index = index[element];
+                assert_eq!(done, Err(PrimitiveError::Index { index, element, array: "source", extent }));
+            }
+        }
+        if wrong.is_none() || on_error == OnError::Keep {
+            assert_same(&out, &expected);
         }
     }
-    assert_same(&out, &expected);
 }
 
 fn check_send<T: Number>(case: &Case, extent: usize, collisions: Collisions, mistake: bool, narrow: bool) {
-    let x = numbers::<T>(&case.values());
+    let mut x = numbers::<T>(&case.values());
+    // One element for all senders, now and then.
+    let given = if case.seed % 4 == 1 && !x.is_empty() { 1 } else { x.len() };
+    if given == 1 {
+        let first = x[0];
+        x.fill(first);
+    }
     let index = indices(case.seed, x.len(), extent, mistake || extent == 0);
     let mut out = numbers::<T>(&values(!case.seed, extent, false));
     let selection = case.selection();
@@ -418,9 +430,11 @@ fn check_send<T: Number>(case: &Case, extent: usize, collisions: Collisions, mis
     let mut workspace = view_mut(&mut workspace[begin..begin + if narrow { bytes } else { bytes / 2 }]);
     workspace.kind = ElementType::Uint8;
     let workspace = (!case.seed.is_multiple_of(3)).then_some(&workspace);
+    let on_error = if case.seed % 5 < 2 { OnError::Clobber } else { OnError::Keep };
     // SAFETY: the views are of arrays that are there.
     let done = with_streaming(case.streaming, || unsafe {
-        send(view(&x), indices, view_mut(&mut out), collisions, selection.as_ref(), workspace, Some(case.threads))
+        let (x, out, selection) = (view(&x[..given]), view_mut(&mut out), selection.as_ref());
+        send(x, indices, out, collisions, selection, workspace, on_error, Some(case.threads))
     });
     if let Collisions::Combine(combination) = collisions
         && !defined(case.kind, combination)
@@ -430,7 +444,9 @@ fn check_send<T: Number>(case: &Case, extent: usize, collisions: Collisions, mis
     } else if let Some(element) = wrong {
         let index = index[element];
         assert_eq!(done, Err(PrimitiveError::Index { index, element, array: "destination", extent }));
-        assert_same(&out, &before);
+        if on_error == OnError::Keep {
+            assert_same(&out, &before);
+        }
     } else if let Some(destination) = collision {
         let (first, second) = (from[destination][0], from[destination][1]);
         assert_eq!(done, Err(PrimitiveError::Collision { first, second, destination }));
@@ -503,7 +519,7 @@ proptest! {
                 let add = Scan::Combine(Combination::Add);
                 scan(view(&x), view_mut(&mut scanned), add, axis, None, None, order, Some(threads)).expect("fits");
                 let add = Collisions::Combine(Combination::Add);
-                send(view(&x), view(&index), view_mut(&mut sent), add, None, None, Some(threads)).expect("fits");
+                send(view(&x), view(&index), view_mut(&mut sent), add, None, None, OnError::Keep, Some(threads)).expect("fits");
                 reduce(view(&x), Combination::Add, None, Some(threads)).expect("fits")
             };
             let Some(Scalar::Float(sum)) = sum else { panic!("a sum of float64 is one") };

@@ -174,7 +174,7 @@ impl<'a, I: Index> SharedIndices<'a, I> {
 
     /// Between which values some elements are now, those of true values where there are such; from 0 on without `LOW`.
     #[inline(always)]
-    pub(super) fn range<const LOW: bool>(self, elements: Range<usize>, mask: Option<&[Bool8]>) -> IndexRange {
+    pub(in super::super) fn range<const LOW: bool>(self, elements: Range<usize>, mask: Option<&[Bool8]>) -> IndexRange {
         assert!(elements.start <= elements.end && elements.end <= self.length);
         assert!(mask.is_none_or(|mask| mask.len() == elements.len()));
         // SAFETY: the elements are some of the array, which is readable and aligned (a condition of `new`), and have a

@@ -11,8 +11,9 @@ use super::super::element::Element;
 use super::super::indices::{Index, SharedIndices};
 use super::super::lines::Scratch;
 use super::super::parallel::part;
-use super::PORTION;
 use super::collisions::count_marks;
+use super::direct;
+use super::values::Values;
 
 /// Bytes of all destinations, at most: two copies are in the first-level cache.
 const FEW: usize = 16 << 10;
@@ -21,14 +22,14 @@ const FEW: usize = 16 << 10;
 const GRAIN: usize = if cfg!(test) { 100 } else { 64 << 10 };
 
 /// Whether a copy costs less than to look at the indices first, or to mark destinations first where `refuse`.
-pub(super) fn pay(x: &View, out: &View, refuse: bool) -> bool {
-    out.bytes() <= FEW && if refuse { out.length / 2 <= x.length } else { out.length * 4 <= x.length }
+pub(super) fn pay(senders: usize, out: &View, refuse: bool) -> bool {
+    out.bytes() <= FEW && if refuse { out.length / 2 <= senders } else { out.length * 4 <= senders }
 }
 
 /// Sends each element of `x` to its destination, one after another. False, with nothing sent, where an index is not below
 /// the length of `out`, or, with `REFUSE`, where two are the same.
 pub(super) fn deliver<T: Element, I: Index, C: Combine<T>, const REFUSE: bool>(
-    x: &[T],
+    x: Values<'_, T>,
     index: SharedIndices<'_, I>,
     out: &mut [T],
     threads: usize,
@@ -45,39 +46,17 @@ pub(super) fn deliver<T: Element, I: Index, C: Combine<T>, const REFUSE: bool>(
         start.copy_from_nonoverlapping(out.as_ptr(), out.len());
         std::slice::from_raw_parts_mut(start, out.len())
     };
-    let is_fine = if REFUSE {
-        distinct::<T, I>(x, index, copy, stop)
-    } else {
-        one_after_another::<T, I, C>(x, index, copy, stop)
-    };
+    let is_fine = if REFUSE { distinct::<T, I>(x, index, copy, stop) } else { direct::<T, I, C>(x, index, copy, stop) };
     if is_fine {
         out.copy_from_slice(copy);
     }
     is_fine
 }
 
-/// Combines one element after another; false where an index is beyond `out`.
-#[inline(never)]
-fn one_after_another<T: Element, I: Index, C: Combine<T>>(
-    x: &[T],
-    index: SharedIndices<'_, I>,
-    out: &mut [T],
-    stop: Stop<'_>,
-) -> bool {
-    assert_eq!(x.len(), index.len());
-    (0..x.len()).step_by(PORTION).take_while(|_| !stop.is_requested()).all(|start| {
-        let end = x.len().min(start + PORTION);
-        index.all_below::<8>(start..end, out.len(), |element, index| {
-            // SAFETY: there are as many elements as indices, and `out` has the index.
-            unsafe { super::combine::<T, C>(x, element, out, index) };
-        })
-    })
-}
-
 /// Stores elements and marks destinations; false where an index is beyond `out`, or as many destinations are not marked as
 /// elements are sent.
 #[inline(never)]
-fn distinct<T: Element, I: Index>(x: &[T], index: SharedIndices<'_, I>, out: &mut [T], stop: Stop<'_>) -> bool {
+fn distinct<T: Element, I: Index>(x: Values<'_, T>, index: SharedIndices<'_, I>, out: &mut [T], stop: Stop<'_>) -> bool {
     assert_eq!(x.len(), index.len());
     let mut marks = Scratch::<FEW>::new();
     // SAFETY: there is room for as many bytes, which are written here.
@@ -85,9 +64,10 @@ fn distinct<T: Element, I: Index>(x: &[T], index: SharedIndices<'_, I>, out: &mu
         marks.pointer().write_bytes(0, out.len());
         std::slice::from_raw_parts_mut(marks.pointer(), out.len())
     };
-    let below = (0..x.len()).step_by(PORTION).take_while(|_| !stop.is_requested()).all(|start| {
-        let end = x.len().min(start + PORTION);
-        index.all_below::<8>(start..end, out.len(), |element, index| {
+    let below = (0..x.len()).step_by(x.portion()).take_while(|_| !stop.is_requested()).all(|start| {
+        let end = x.len().min(start + x.portion());
+        let x = x.part(start..end);
+        index.part(start..end).all_below::<8>(0..x.len(), out.len(), |element, index| {
             // SAFETY: there are as many elements as indices, and as many destinations as marks, which have the index.
             unsafe {
                 *out.get_unchecked_mut(index) = *x.get_unchecked(element);
@@ -102,7 +82,7 @@ fn distinct<T: Element, I: Index>(x: &[T], index: SharedIndices<'_, I>, out: &mu
 /// what changes nothing; the copies are combined in the order of the runs. For combinations of which the order of the
 /// senders, but not where they are parted, decides.
 fn combined<T: Element, I: Index, C: Combine<T>>(
-    x: &[T],
+    x: Values<'_, T>,
     index: SharedIndices<'_, I>,
     out: &mut [T],
     threads: usize,
@@ -112,7 +92,7 @@ fn combined<T: Element, I: Index, C: Combine<T>>(
     let copies = on_threads(threads, |number| {
         let run = part(x.len(), GRAIN, number, threads);
         let mut copy = if number == 0 { held.to_vec() } else { vec![C::IDENTITY; held.len()] };
-        one_after_another::<T, I, C>(&x[run.clone()], index.part(run), &mut copy, stop).then_some(copy)
+        direct::<T, I, C>(x.run(run.clone()), index.part(run), &mut copy, stop).then_some(copy)
     });
     let Some(copies) = copies.into_iter().collect::<Option<Vec<_>>>() else { return false };
     let (first, others) = copies.split_first().expect("there is a first thread");

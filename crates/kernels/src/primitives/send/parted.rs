@@ -9,6 +9,7 @@ use super::super::combination::Combine;
 use super::super::element::Element;
 use super::super::indices::{BLOCK, Block, Index, IndexRange, SharedIndices};
 use super::super::parallel::part;
+use super::values::Values;
 use super::{PORTION, combine};
 
 /// Destinations of fewer bytes are in a near cache: to look for those of a range takes longer then than to serve all.
@@ -27,47 +28,53 @@ struct Destinations<T>(*mut T);
 // SAFETY: as said there.
 unsafe impl<T: Send> Sync for Destinations<T> {}
 
-/// Delivers all elements to the destinations of the range, which `out` has.
+/// Delivers all elements to the destinations of the range, which `out` has, but those that are beyond it; whether there are
+/// none of these.
 pub(super) fn deliver<T: Element, I: Index, C: Combine<T>>(
-    x: &[T],
+    x: Values<'_, T>,
     index: SharedIndices<'_, I>,
     out: &mut [T],
     range: IndexRange,
     threads: usize,
     stop: Stop<'_>,
-) {
+) -> bool {
     assert!(x.len() == index.len() && range.low <= range.high && range.high < out.len());
     let threads = threads.min(MAX_THREADS);
     let destinations = Destinations(out.as_mut_ptr());
-    on_threads(threads, |number| {
+    let delivered = on_threads(threads, |number| {
         let destinations = &destinations;
         let own = part(range.high - range.low + 1, 1, number, threads);
         let low = range.low + own.start;
         // SAFETY: the range is within `out`, and its parts are disjoint.
         let out = unsafe { std::slice::from_raw_parts_mut(destinations.0.add(low), own.len()) };
-        deliver_range::<T, I, C>(x, index, low, out, stop);
+        deliver_range::<T, I, C>(x, index, low, out, stop)
     });
+    delivered.into_iter().sum::<usize>() == x.len() || stop.is_requested()
 }
 
-/// Delivers what is sent to the destinations from `low` on that are in `out`.
+/// Delivers what is sent to the destinations from `low` on that are in `out`; how many elements these are.
 #[inline(never)]
 fn deliver_range<T: Element, I: Index, C: Combine<T>>(
-    x: &[T],
+    x: Values<'_, T>,
     index: SharedIndices<'_, I>,
     low: usize,
     out: &mut [T],
     stop: Stop<'_>,
-) {
+) -> usize {
     let mut block = Block::new();
+    let mut delivered = 0;
     for start in (0..x.len()).step_by(BLOCK) {
         if start.is_multiple_of(PORTION) && stop.is_requested() {
-            return;
+            return delivered;
         }
         let end = x.len().min(start + BLOCK);
-        let x = &x[start..end];
-        index.copy_within(start..end, [low, out.len()], &mut block).for_each(|element, index| {
+        let x = x.part(start..end);
+        let copied = index.copy_within(start..end, [low, out.len()], &mut block);
+        delivered += copied.indices.len();
+        copied.for_each(|element, index| {
             // SAFETY: elements are of the block, and so far above `low` `out` has an element.
             unsafe { combine::<T, C>(x, element, out, index) };
         });
     }
+    delivered
 }

@@ -61,7 +61,8 @@ fn gets_stay_within_their_source() {
             let threads = Some(1 + round % 2);
             // SAFETY: all are so long; indices may be anything.
             let outcome = unsafe {
-                gather(view_of(&x, ElementType::Float64), view_of(index, ElementType::Int64), to, selection, threads)
+                let (x, index) = (view_of(&x, ElementType::Float64), view_of(index, ElementType::Int64));
+                gather(x, index, to, selection, [OnError::Keep, OnError::Clobber][round / 2 % 2], threads)
             };
             through += usize::from(is_fine(outcome));
             assert!(out.iter().all(|&value| value == 0.5 || (value.fract() == 0.0 && value < LENGTH as f64)));
@@ -90,7 +91,7 @@ fn sends_stay_within_their_target() {
             // SAFETY: all are so long; indices may be anything.
             let outcome = unsafe {
                 let (x, index) = (view_of(&x, ElementType::Uint64), view_of(index, ElementType::Int64));
-                send(x, index, to, how, selection, None, threads)
+                send(x, index, to, how, selection, None, [OnError::Keep, OnError::Clobber][round / 2 % 2], threads)
             };
             through += usize::from(is_fine(outcome));
             let (before, rest) = out.split_at(AROUND);
@@ -119,9 +120,11 @@ fn calls_are_interrupted() {
         // SAFETY: all are so long.
         unsafe {
             let all = [
-                gather(from, index, to, None, execution),
-                send(from, index, to, Collisions::Combine(add), None, None, execution),
-                send(from, index, to, Collisions::Refuse, None, None, execution),
+                gather(from, index, to, None, OnError::Keep, execution),
+                gather(from, index, to, None, OnError::Clobber, execution),
+                send(from, index, to, Collisions::Combine(add), None, None, OnError::Keep, execution),
+                send(from, index, to, Collisions::Combine(add), None, None, OnError::Clobber, execution),
+                send(from, index, to, Collisions::Refuse, None, None, OnError::Keep, execution),
                 scan(from, to, Scan::Combine(add), axis, None, None, Order::default(), execution),
                 spread(from, to, axis, 1, None, execution),
                 elementwise(Pointwise::Add, &[from, from], to, None, execution),

@@ -8,7 +8,10 @@ const EXTENTS: [usize; 8] = [1, 2, 7, 60, 200, 1000, 4096, 9000];
 fn sent<T: Number>(x: &[T], index: &[i64], out: &[T], collisions: Collisions, threads: usize) -> Vec<u64> {
     let mut out = out.to_vec();
     // SAFETY: the views are of arrays that are there.
-    unsafe { send(view(x), view(index), view_mut(&mut out), collisions, None, None, Some(threads)).expect("fits") };
+    unsafe {
+        send(view(x), view(index), view_mut(&mut out), collisions, None, None, OnError::Keep, Some(threads))
+            .expect("fits")
+    };
     out.into_iter().map(T::bits).collect()
 }
 
@@ -81,7 +84,16 @@ fn every_way_refuses_what_it_must() {
             let workspace = with_workspace.then_some(&workspace);
             // SAFETY: the views are of arrays that are there.
             let done = unsafe {
-                send(view(&x), view(index), view_mut(&mut out), Collisions::Refuse, None, workspace, Some(threads))
+                send(
+                    view(&x),
+                    view(index),
+                    view_mut(&mut out),
+                    Collisions::Refuse,
+                    None,
+                    workspace,
+                    OnError::Keep,
+                    Some(threads),
+                )
             };
             (done, out)
         };
