@@ -10,7 +10,7 @@ from __future__ import annotations
 import importlib.util
 import math
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -131,6 +131,28 @@ def _type(one: Any) -> Any:
     return one.dtype if isinstance(one, np.generic) else one
 
 
+class Prepared(NamedTuple):
+    """The loop of a kernel over some sites of some arrays.
+
+    Attributes
+    ----------
+    loop
+        The function.
+    parameters
+        Its parameters but the numbers, which are the last ones.
+    numbers
+        The names of these.
+    """
+
+    loop: Callable[..., None]
+    parameters: tuple[Any, ...]
+    numbers: tuple[str, ...]
+
+    def run(self, numbers: Mapping[str, Any]) -> None:
+        """Computes the sites; `numbers` are by name, and may be more."""
+        self.loop(*self.parameters, *(numbers[name] for name in self.numbers))
+
+
 class Kernel:
     """A compiled program.
 
@@ -154,10 +176,8 @@ class Kernel:
         """Of what the function returns."""
         return [self.program.operations[number].dtype for number in self.program.results]
 
-    def run(
-        self, shape: Sequence[int], arrays: Mapping[str, Span], numbers: Mapping[str, Any], results: Sequence[Span]
-    ) -> None:
-        """Computes a part of the sites.
+    def prepare(self, shape: Sequence[int], arrays: Mapping[str, Span], results: Sequence[Span]) -> Prepared:
+        """What computes a part of the sites.
 
         Parameters
         ----------
@@ -165,8 +185,6 @@ class Kernel:
             Of the part.
         arrays
             By name the arguments, and "mask".
-        numbers
-            By name the arguments that are numbers.
         results
             Where results go, only where the mask is true if there is one.
         """
@@ -189,8 +207,8 @@ class Kernel:
             loop = self._loops[key] = _compiled(self.source(*key))
         steps = np.array([(span.start, *span.strides[: len(outer)]) for span in parameters], np.int64)
         extents = np.array([*outer, inner], np.int64)
-        values = (numbers[name] for name in self.arguments if name not in known)
-        loop(extents, steps, *(span.array for span in parameters), *values)
+        numbers = tuple(name for name in self.arguments if name not in known)
+        return Prepared(loop, (extents, steps, *(span.array for span in parameters)), numbers)
 
     def source(self, axes: int, parameter: Sequence[int], masked: bool, arrays: Sequence[str]) -> str:
         """Python's source of the loop.

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from weft.stencils import boundaries
-from weft.stencils.compiled import Kernel, Shifts, Span, dense
+from weft.stencils.compiled import Kernel, Prepared, Shifts, Span, dense
 from weft.stencils.extended import Region, is_empty, split
 from weft.stencils.ghosts import Box
 
@@ -65,16 +65,59 @@ class Operands:
 
     def run(self, starts: Sequence[int], shape: Sequence[int], sums: Mapping[str, Span], partial: Partial) -> None:
         """Computes the sites from an index on, whose sums (or the arrays that they are of) are there."""
-        arrays = {name: span.begin(starts) for name, span in self._arrays.items()}
-        # A result that is read is the same parameter of the loop.
-        results = [arrays.get(name) or span.begin(starts) for name, span in self._results.items()]
-        arrays |= {name: span for name, span in sums.items() if name in self.kernel.arguments}
         reduced = [np.empty(shape, dtype) for dtype in self._reduced]
-        self.kernel.run(shape, arrays, self._numbers, [*results, *map(dense, reduced)])
+        self.prepare(starts, shape, sums, reduced).run(self._numbers)
         index = tuple(slice(start, start + extent) for start, extent in zip(starts, shape, strict=True))
         shown = None if self._mask is None else self._mask[index]
         for name, values in zip(self._reductions, reduced, strict=True):
             partial.add(name, values if shown is None else values[shown])
+
+    def prepare(
+        self, starts: Sequence[int], shape: Sequence[int], sums: Mapping[str, Span], reduced: Sequence[Array] = ()
+    ) -> Prepared:
+        """What computes the sites from an index on, and what is reduced."""
+        arrays = {name: span.begin(starts) for name, span in self._arrays.items()}
+        # A result that is read is the same parameter of the loop.
+        results = [arrays.get(name) or span.begin(starts) for name, span in self._results.items()]
+        arrays |= {name: span for name, span in sums.items() if name in self.kernel.arguments}
+        return self.kernel.prepare(shape, arrays, [*results, *map(dense, reduced)])
+
+
+class Repeated:
+    """A step of small fields as it is taken again and again: all of it is known but numbers and what arrays hold.
+
+    Holds the arrays.
+
+    Parameters
+    ----------
+    layout
+        All of which is in boxes.
+    parts
+        Of each region what is copied into its boxes, and what computes it.
+    """
+
+    def __init__(self, layout: Layout, parts: Sequence[tuple[Sequence[tuple[_Boxed, Array]], Prepared]]) -> None:
+        self._layout, self._parts = layout, parts
+
+    def run(self, numbers: Mapping[str, Any]) -> None:
+        """Takes the step."""
+        with self._layout.in_use:
+            for boxes, prepared in self._parts:
+                for boxed, field in boxes:
+                    boxed.of(field)
+                prepared.run(numbers)
+
+
+def repeated(operands: Operands, layout: Layout, sums: Sums, fields: Mapping[str, Array]) -> Repeated | None:
+    """A step to be taken again; None where not all of the fields is in boxes."""
+    if not is_empty(layout.interior):
+        return None
+    parts = []
+    for region, boxes in layout.rim:
+        spans = {name: boxed.span for name, boxed in boxes.items()}
+        prepared = operands.prepare(layout.starts(region), layout.extents(region), spans)
+        parts.append(([(boxed, fields[sums[name][1]]) for name, boxed in boxes.items()], prepared))
+    return Repeated(layout, parts)
 
 
 class Layout:
@@ -166,14 +209,15 @@ class _Boxed:
         self._copies = self._box.copies()
         self._memory = np.zeros((*lead, *self._box.extents, *site), dtype)
         inside = (0,) * len(lead) + tuple(low for low, _ in stencil.reach) + (0,) * len(site)
-        self._span = dense(self._memory).begin(inside)
+        self.span = dense(self._memory).begin(inside)
+        """From the region's first site on."""
 
     def of(self, field: Array) -> Span:
-        """Copied; the region's first site."""
+        """`span`, of what is copied now."""
         for into, source in self._copies:
             self._memory[into] = field[source]
         self._box.finish(self._memory)
-        return self._span
+        return self.span
 
 
 def is_fusible(sums: Sums, dtype: np.dtype[Any]) -> bool:

@@ -28,7 +28,7 @@ from weft.stencils import boundaries, symbolic
 from weft.stencils.compiled import NO_SHIFTS, CompiledFunction, Kernel, Shifts, Span, dense
 from weft.stencils.description import Stencil
 from weft.stencils.plan import StencilPlan, empty
-from weft.stencils.sweeping import Layout, Operands, fused, is_fusible, shifts_of, surrounded
+from weft.stencils.sweeping import Layout, Operands, Repeated, fused, is_fusible, repeated, shifts_of, surrounded
 from weft.stencils.tracing import WEAK
 
 Array = np.ndarray[Any, Any]
@@ -39,6 +39,9 @@ the results are written."""
 
 KEPT_PLANS = 8
 """Shapes for which an update keeps its plans."""
+
+KEPT_STEPS = 4
+"""Steps of small fields that an update has ready, with their arrays: two or three are taken in turns."""
 
 REDUCTIONS: dict[str, Any] = {"sum": np.add, "max": np.maximum, "min": np.minimum}
 
@@ -110,6 +113,7 @@ class Update:
         self._parameters = _parameters(function)
         self._check()
         self._plans: dict[Any, Any] = {}
+        self._steps: dict[Any, tuple[Repeated, tuple[Array, ...]]] = {}
 
     def _check(self) -> None:
         if not self.sums or not (self.results or self.reductions):
@@ -153,6 +157,10 @@ class Update:
         UsageError
             For names that are missing or too many, and arrays that do not fit.
         """
+        again = self._again(values, mask)
+        if again is not None and (known := self._steps.get(again)) is not None:
+            known[0].run(values)
+            return {}
         self._check_names(values)
         own = getattr(values[self.fields[0]], "__weft_update__", None)
         if own is not None:
@@ -164,7 +172,7 @@ class Update:
             raise UsageError("the fields have no elements")
         plans = self._planned(first.shape, first.dtype)
         others = {name: one for name, one in values.items() if name not in fields}
-        partial = self._fused(fields, others, mask)
+        partial = self._fused(fields, others, mask, again)
         if partial is not None:
             return self.finished(partial.values)
         sums: dict[str, Callable[[slice], Array]] = {}
@@ -225,7 +233,33 @@ class Update:
             warnings.warn(f"numpy computes an update that was to be compiled: {reason}", stacklevel=4)
         return None
 
-    def _fused(self, fields: Mapping[str, Array], others: Mapping[str, Any], mask: Any) -> Partial | None:
+    def _again(self, values: Mapping[str, Any], mask: Any) -> Any:
+        """What is equal for the same arrays and other numbers; None for a step that is not kept ready."""
+        if self._compiled is None or self.reductions or mask is not None:
+            return None
+        key: list[Any] = []
+        for name, one in values.items():
+            if one.__class__ is np.ndarray:
+                # Arrays that are held are no others, but what they are can be changed.
+                key.append((name, id(one), one.shape, one.strides, one.dtype, one.flags.writeable))
+            elif one.__class__ is float:
+                key.append(name)
+            else:
+                return None
+        return tuple(key)
+
+    def _keep_ready(self, again: Any, operands: Operands, layout: Layout, fields: Mapping[str, Array]) -> None:
+        """Next time the step is taken at once, where the loop reads the arrays that were given and no copies."""
+        whole = all(array.flags.c_contiguous and array.flags.aligned for array in fields.values())
+        step = repeated(operands, layout, self.sums, fields) if whole else None
+        if step is not None:
+            if len(self._steps) >= KEPT_STEPS:
+                self._steps.pop(next(iter(self._steps)))
+            self._steps[again] = step, tuple(fields.values())
+
+    def _fused(
+        self, fields: Mapping[str, Array], others: Mapping[str, Any], mask: Any, again: Any = None
+    ) -> Partial | None:
         """A step whose sums the compiled loop takes itself, where it can."""
         first = fields[self.fields[0]]
         if self._compiled is None:
@@ -245,6 +279,9 @@ class Update:
         operands = Operands(kernel, fields, whole, numbers, self.results, tuple(self.reductions), shown)
         partial = Partial(self.reductions)
         fused(operands, layout, self.sums, fields, partial)
+        # Numbers that the function decides by are part of the loop, and none of its parameters.
+        if again is not None and not whole and set(numbers) <= set(kernel.arguments):
+            self._keep_ready(again, operands, layout, fields)
         return partial
 
     def surrounded(

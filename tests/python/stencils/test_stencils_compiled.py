@@ -282,3 +282,46 @@ def test_expressions_of_sympy(native):
     single = weft.arrays.Update(u * du, {"du": (weft.arrays.stencil(FIVE), "u")}, "p", compiled=True)
     single(u=x, p=p)
     np.testing.assert_allclose(p, x * s, rtol=1e-13, atol=1e-13)
+
+
+@pytest.mark.parametrize("decides", [False, True], ids=["any number", "deciding by a number"])
+def test_steps_of_the_same_arrays_are_taken_again(native, monkeypatch, decides):
+    """By what is kept of them, whatever the arrays hold by then and whatever the numbers are."""
+    monkeypatch.setattr(kernels, "_compiled", interpreted)
+    stencil = weft.arrays.stencil(FIVE, boundary=(("reflect", 2.0), "circular"))
+
+    def function(x, s, y, c):
+        return c * s + x * x - y if decides and c > 1 else c * s + x - y
+
+    update, by_numpy = (weft.arrays.Update(function, {"s": (stencil, "x")}, "y", compiled=one) for one in (True, False))
+    random = np.random.default_rng(5)
+    fields = [random.random((6, 7)) for _ in range(5)]
+    fields += [random.random((6, 14))[:, :7], random.random((6, 14))[:, 7:]]
+    for number in range(300):
+        x, y = (fields[i] for i in random.choice(len(fields) if number % 3 else 3, 2, replace=False))
+        c = [0.5, -0.0, float("inf"), 2, 3.5][random.integers(5)]
+        expected = y.copy()
+        with np.errstate(all="ignore"):
+            by_numpy(x=x, y=expected, c=c)
+            assert update(x=x, y=y, c=c) == {}
+        assert np.allclose(y, expected, equal_nan=True)
+        y[...] = random.random(y.shape)
+    assert len(update._steps) == (0 if decides else module.KEPT_STEPS)
+    # numpy computes where a row's elements do not lie together, and says so once.
+    x, y = random.random((7, 6)).T, random.random((7, 6)).T
+    with pytest.warns(UserWarning, match="elements of a row of a result do not lie together"):
+        update(x=x, y=y, c=0.5)
+    x, y = random.random((6, 7)), np.zeros((6, 7))
+    for _ in range(2):
+        update(x=x, y=y, c=0.5)
+    y.flags.writeable = False
+    with pytest.raises(weft.UsageError, match="y is a result: it must be a numpy array that can be written"):
+        update(x=x, y=y, c=0.5)
+    y.flags.writeable = True
+    y.shape = x.shape = (7, 6)
+    expected = y.copy()
+    by_numpy(x=x, y=expected, c=0.5)
+    update(x=x, y=y, c=0.5)
+    assert np.allclose(y, expected)
+    with pytest.raises(weft.UsageError, match="y and x share memory"):
+        update(x=x, y=x, c=0.5)
