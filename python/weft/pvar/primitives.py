@@ -370,8 +370,8 @@ def _sent_by_all(number: Any, address: Any, into: ParallelVariable | None) -> Pa
     if into.__class__ is ParallelVariable:
         element, word = words.element(number, into.data.dtype, into.bits), into.word
     else:
-        given = np.asarray(number)
-        element, word = words.check_dtype(given.dtype).type(number), None
+        dtype = words.check_dtype(np.asarray(number).dtype)
+        element, word = dtype.type(number), None
     return _variable(vp, np.broadcast_to(element, vp.execution.shape), word)
 
 

@@ -391,8 +391,8 @@ fn check_gather<T: Number>(case: &Case, extent: usize, mistake: bool, narrow: bo
 fn check_send<T: Number>(case: &Case, extent: usize, collisions: Collisions, mistake: bool, narrow: bool) {
     let mut x = numbers::<T>(&case.values());
     // One element for all senders, now and then.
-    let given = if case.seed % 4 == 1 && !x.is_empty() { 1 } else { x.len() };
-    if given == 1 {
+    let length = if case.seed % 4 == 1 && !x.is_empty() { 1 } else { x.len() };
+    if length == 1 {
         let first = x[0];
         x.fill(first);
     }
@@ -433,7 +433,7 @@ fn check_send<T: Number>(case: &Case, extent: usize, collisions: Collisions, mis
     let on_error = if case.seed % 5 < 2 { OnError::Clobber } else { OnError::Keep };
     // SAFETY: the views are of arrays that are there.
     let done = with_streaming(case.streaming, || unsafe {
-        let (x, out, selection) = (view(&x[..given]), view_mut(&mut out), selection.as_ref());
+        let (x, out, selection) = (view(&x[..length]), view_mut(&mut out), selection.as_ref());
         send(x, indices, out, collisions, selection, workspace, on_error, Some(case.threads))
     });
     if let Collisions::Combine(combination) = collisions

@@ -56,7 +56,12 @@ pub(super) fn deliver<T: Element, I: Index, C: Combine<T>, const REFUSE: bool>(
 /// Stores elements and marks destinations; false where an index is beyond `out`, or as many destinations are not marked as
 /// elements are sent.
 #[inline(never)]
-fn distinct<T: Element, I: Index>(x: Values<'_, T>, index: SharedIndices<'_, I>, out: &mut [T], stop: Stop<'_>) -> bool {
+fn distinct<T: Element, I: Index>(
+    x: Values<'_, T>,
+    index: SharedIndices<'_, I>,
+    out: &mut [T],
+    stop: Stop<'_>,
+) -> bool {
     assert_eq!(x.len(), index.len());
     let mut marks = Scratch::<FEW>::new();
     // SAFETY: there is room for as many bytes, which are written here.

@@ -30,12 +30,12 @@ impl<'a, T: Element> Values<'a, T> {
     pub(super) unsafe fn with<R>(x: &View, senders: usize, work: impl FnOnce(Values<'_, T>) -> R) -> R {
         // SAFETY: the memory is what `View` says, and `T` is as large as its elements (this function's conditions): types
         // of one size have the same alignment, and any bits are an element.
-        let given = unsafe { x.elements::<T>() };
+        let stored = unsafe { x.elements::<T>() };
         let block;
-        let elements = if given.len() == senders {
-            given
+        let elements = if stored.len() == senders {
+            stored
         } else {
-            block = [given[0]; BLOCK];
+            block = [stored[0]; BLOCK];
             &block[..BLOCK.min(senders)]
         };
         work(Values { elements, senders })
@@ -68,11 +68,11 @@ impl<'a, T: Element> Values<'a, T> {
     }
 
     /// One for each sender, for what wants them in any order.
-    pub(super) fn each(self, room: &'a mut Vec<T>) -> &'a [T] {
+    pub(super) fn each(self, buffer: &'a mut Vec<T>) -> &'a [T] {
         if self.elements.len() == self.senders {
             return self.elements;
         }
-        room.resize(self.senders, self.elements[0]);
-        room
+        buffer.resize(self.senders, self.elements[0]);
+        buffer
     }
 }
