@@ -49,6 +49,10 @@ def figures(lines: Sequence[str], where: str, ranks: int | None, benchmark: str 
         if "minBytes" in line and (repeated := _ITERATIONS.search(line)) is not None:
             iterations, groups = int(repeated.group(1)), {}
         elif (rank := _RANK.match(line)) is not None:
+            if columns:
+                # A list of ranks behind a table is that of the next, also where a page left out what begins it.
+                yield from counted.unread()
+                groups, counted, columns = {}, Counted(""), []
             groups.setdefault(rank.group(2), set()).add(rank.group(1))
         elif (version := _LIBRARY.search(line)) is not None:
             library = version.group(1)
@@ -81,6 +85,9 @@ def _row(line: str, columns: Sequence[str]) -> tuple[int, float] | None:
 
 
 def _largest(groups: Mapping[str | None, Collection[str]]) -> int:
+    """Ranks of the largest group; of the only one also where a page shows the last of its ranks and not all."""
+    if len(groups) == 1:
+        return max(int(rank) for ranks in groups.values() for rank in ranks) + 1
     return max(map(len, groups.values()), default=0)
 
 

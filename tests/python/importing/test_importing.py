@@ -424,3 +424,10 @@ def test_the_command_names_tables_that_it_leaves_out(native, tmp_path):
     assert result.exit_code == 0
     assert "note:" in result.stderr
     assert "OpenSHMEM Put Test v5.9" in result.stderr
+
+
+def test_a_list_of_ranks_that_was_cut_counts_to_its_last(native, tmp_path):
+    table = NCCL.format(test="all_reduce").split("NCCL version")[1].partition("\n")[2]
+    text = "".join(f"#  Rank {last} Group  0 Pid  14840 on a device  3 [0x01]\n{table}" for last in (143, 71))
+    ranks = read(tmp_path, text, benchmark="all_reduce")["ranks"]
+    assert ranks.to_list() == [144, 144, 72, 72]
