@@ -40,6 +40,8 @@ of the body run concurrently.
 | `X = Y` | unification; in a body it may bind |
 | `X := Y + 1` | integer arithmetic; `X $:= Y + 1.0` in floating point |
 | `X > Y`, `=<`, `=:=`, `=\\=` | comparisons in guards |
+| `add(X, Y, Z)`, `modulo(X, Y, Z)`, `less_than(X, Y)`, … | the same by the names of KLIC |
+| `io:outstream([print(X), nl])` | a stream to standard output; further modules are `unix`, `klicio` and `merge` |
 | `otherwise.` | clauses after it are tried only if the goal can commit to none before it |
 | `alternatively.` | clauses after it are tried after those before it |
 | `Goal@node(N)` | run the goal on PE N, counted from 0 |

@@ -12,5 +12,6 @@ pub struct LibraryModule {
 pub const MODULES: &[LibraryModule] = &[
     LibraryModule { name: "merge", text: include_str!("library/merge.fghc") },
     LibraryModule { name: "unix", text: include_str!("library/unix.fghc") },
+    LibraryModule { name: "io", text: include_str!("library/io.fghc") },
     LibraryModule { name: "klicio", text: include_str!("library/klicio.fghc") },
 ];

@@ -131,6 +131,10 @@ const WRONG: &[(&str, &str, &str, &str)] = &[
     ("", "syntax", "the file is empty", ""),
     ("p(X)-S :- 3-S, q(X).\nq(_).", "pair", "arguments can only be added", ""),
     ("p :- call(q, R, C), r(R, C).\nr(_, _).", "unknown-predicate", "no predicate q/0", ""),
+    ("p :- q, !.\nq.", "body", "! is no goal", "no cut"),
+    ("p(X) :- keyboard:read(X).", "unknown-module", "no module keyboard", "weft's own are merge, unix, io, klicio"),
+    ("p(X) :- add(X, a, Y) | q(Y).\nq(_).", "arithmetic", "a is no number", ""),
+    ("p(X) :- less_than(X, Y) | true.", "no-value", "Y has no value here", ""),
     ("p :- '$open'(a, b, c).", "unknown-predicate", "no predicate $open/3", ""),
 ];
 
@@ -149,12 +153,33 @@ fn errors() {
 }
 
 #[test]
+fn brackets_around_a_product_or_a_remainder_say_which_is_meant() {
+    for text in ["p(X, Y) :- Y := (3 * X) mod 5.", "p(X, Y) :- Y := 3 * (X mod 5).", "p(X, Y) :- Y := 3 + X mod 5."] {
+        program(text);
+    }
+}
+
+/// The KL1 systems have comparisons and operations as goals, too.
+#[test]
+fn named_operations_are_those_of_signs() {
+    let signs = "p(X, Y) :- X < 3, A := X + 1, B := \\A, A =\\= 7 | Y := B << 2.";
+    let names = "p(X, Y) :- less_than(X, 3), add(X, 1, A), complement(A, B), not_equal(A, 7) | shift_left(B, 2, Y).";
+    assert_eq!(normal(names), normal(signs));
+    assert_eq!(normal("p(X) :- display_console(X) | true."), normal("p(X) :- write(X) | true."));
+    let floats = "p(X, Y) :- floating_point_multiply(X, X, Y).";
+    assert_eq!(normal(floats), normal("p(X, Y) :- Y $:= X * X."));
+    // A program's own predicate of the name is called.
+    assert!(normal("p(X, Y) :- add(X, 1, Y).\nadd(X, _, Y) :- Y = X.").contains("add(X, 1, Y)"));
+}
+
+#[test]
 fn warnings() {
     for (text, code, message) in [
         ("p(X, Y, Z) :- q(Y).\nq(_).", "singleton", "X and Z occur only once"),
         ("p(_).\np(1).", "unreachable", "never needed"),
         ("p([A|B]) :- q(A, B).\notherwise.\np([1, 2]).\nq(_, _).", "unreachable", "never needed"),
         ("p :- f(a) = f(b).", "never", "never be made equal"),
+        ("p(X, Y) :- Y := 3 * X mod 5.", "precedence", "(3 * X) mod 5 here, and 3 * (X mod 5) in KLIC"),
         (":- module a.\n:- public p/0.\np.\nq.", "unused", "nothing calls q/0"),
         (":- module a.\n:- public p/0.\np.\nq :- q.", "unused", "nothing calls q/0"),
         ("p(1).\nq.\np(2).", "discontiguous", "do not stand together"),

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import warnings
 from pathlib import Path
 from typing import Annotated
 
 import typer
+from rich.markup import escape
 
 from weft.cli import outputs, teaching
 
@@ -46,7 +48,11 @@ def import_(
     from weft import importing, samples
 
     outputs.check(output, (".csv", ".parquet"), force=force)
-    table = importing.read(files, machine=machine, ranks=ranks, benchmark=benchmark)
+    with warnings.catch_warnings(record=True) as left_out:
+        warnings.simplefilter("always", UserWarning)
+        table = importing.read(files, machine=machine, ranks=ranks, benchmark=benchmark)
+    for warning in left_out:
+        outputs.note(escape(f"note: {warning.message}"))
     if not outputs.show_plainly(table, shown):
         _show(table)
     if output is not None:

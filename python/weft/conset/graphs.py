@@ -174,7 +174,28 @@ def _metis(path: Path) -> csr_array:
 
     # Numbers of a line become Python's; a neighbour is a row, a column and a value of a matrix.
     text = read_text(path, "a graph in METIS's format", factor=64)
-    lines = [line for line in text.splitlines() if not line.startswith("%")]
+    lines = [line for line in text.splitlines() if not line.lstrip().startswith("%")]
+    while lines and not lines[0].strip():
+        del lines[0]
+    count, edges, skipped, stride = _metis_header(path, lines)
+    vertices = lines[1 : 1 + count]
+    if len(vertices) != count:
+        raise UsageError(f"{path}: expected {quoted(count)} lines of neighbours, found {len(vertices)}")
+    more = next((line for line in lines[1 + count :] if line.strip()), None)
+    if more is not None:
+        raise UsageError(f"{path}: expected {quoted(count)} lines of neighbours, and behind them found {quoted(more)}")
+    rows, columns = [], []
+    for vertex, line in enumerate(vertices):
+        neighbours = _metis_neighbours(path, vertex, line, count, skipped, stride)
+        rows += [vertex] * len(neighbours)
+        columns += neighbours
+    matrix = csr_array((np.ones(len(rows)), (rows, columns)), shape=(count, count))
+    _check_edges(path, matrix, len(rows), edges)
+    return matrix
+
+
+def _metis_header(path: Path, lines: list[str]) -> tuple[int, int, int, int]:
+    """Vertices, edges, numbers before the neighbours of a vertex, and numbers for each neighbour."""
     expected = f"{path}: expected the numbers of vertices and edges in the first line"
     try:
         header = [int(word) for word in lines[0].split()]
@@ -184,26 +205,71 @@ def _metis(path: Path) -> csr_array:
         raise UsageError(f"{expected}, found {quoted(lines[0])}")
     flags = f"{header[2]:03d}" if len(header) > 2 else "000"
     weights = (header[3] if len(header) > 3 else 1) if flags[-2] == "1" else 0
-    skipped, stride = weights + (flags[-3] == "1"), 2 if flags[-1] == "1" else 1
-    vertices = lines[1 : 1 + header[0]]
-    if len(vertices) != header[0]:
-        raise UsageError(f"{path}: expected {quoted(header[0])} lines of neighbours, found {len(vertices)}")
-    rows, columns = [], []
-    for vertex, line in enumerate(vertices):
-        try:
-            neighbours = [int(word) for word in line.split()][skipped::stride]
-        except ValueError:
-            raise UsageError(
-                f"{path}: expected the neighbours of vertex {vertex + 1} as numbers, found {quoted(line)}"
-            ) from None
-        for neighbour in neighbours:
-            if not 1 <= neighbour <= header[0]:
-                raise UsageError(
-                    f"{path}: vertex {vertex + 1} has neighbour {quoted(neighbour)}, there are 1 to {header[0]}"
-                )
-            rows.append(vertex)
-            columns.append(neighbour - 1)
-    return csr_array((np.ones(len(rows)), (rows, columns)), shape=(header[0], header[0]))
+    return header[0], header[1], weights + (flags[-3] == "1"), 2 if flags[-1] == "1" else 1
+
+
+def _metis_neighbours(path: Path, vertex: int, line: str, count: int, skipped: int, stride: int) -> list[int]:
+    """The neighbours of a vertex, from 0."""
+    words = line.split()[skipped:]
+    if len(words) % stride:
+        raise UsageError(
+            f"{path}: expected a weight behind each neighbour of vertex {vertex + 1}, as the first line says, "
+            f"found {quoted(line)}"
+        )
+    try:
+        neighbours = [int(word) for word in words[::stride]]
+    except ValueError:
+        raise UsageError(
+            f"{path}: expected the neighbours of vertex {vertex + 1} as numbers, found {quoted(line)}"
+        ) from None
+    for neighbour in neighbours:
+        if not 1 <= neighbour <= count:
+            raise UsageError(f"{path}: vertex {vertex + 1} has neighbour {quoted(neighbour)}, there are 1 to {count}")
+    return [neighbour - 1 for neighbour in neighbours]
+
+
+def _check_edges(path: Path, matrix: csr_array, entries: int, edges: int) -> None:
+    """Refuse a graph whose edges have one end only, or are not as many as its first line says."""
+    pattern = matrix.astype(bool)
+    only = (pattern > pattern.T).tocoo()
+    if only.nnz:
+        vertex, other = int(only.row[0]) + 1, int(only.col[0]) + 1
+        raise UsageError(
+            f"{path}: vertex {vertex} has neighbour {other}, which does not have {vertex}: "
+            "METIS's graphs list each edge at both of its ends"
+        )
+    # Whether an edge from a vertex to itself counts is not said.
+    loops = int(pattern.diagonal().sum())
+    if not (entries - loops) // 2 <= edges <= (entries - loops) // 2 + loops:
+        raise UsageError(
+            f"{path}: its first line promises {quoted(edges)} edges, its lines of neighbours have "
+            f"{(entries - loops) // 2}"
+        )
+
+
+def _no_mesh(path: Path, reason: str) -> UsageError:
+    """What is said of a file that meshio does not know, or does not know what to do with."""
+    from meshio import extension_to_filetypes
+
+    suffix = path.suffix.lower()
+    if suffix in (".gz", ".bz2", ".xz", ".zip", ".tgz"):
+        return UsageError(f"{path}: compressed files are not read; unpack it first")
+    if suffix not in extension_to_filetypes:
+        known = ", ".join(sorted({*MATRIX, *GRAPH, *extension_to_filetypes}))
+        return UsageError(f"{path}: files that end in {quoted(suffix)} are not read; known endings are {known}")
+    if suffix == ".mesh" and _is_metis_mesh(path):
+        return UsageError(
+            f"{path}: a mesh in METIS's format says not which cells it has, or where; divide its graph, which METIS's "
+            "m2gmetis writes (.graph)"
+        )
+    return UsageError(f"{path}: expected a whole file of the format that {suffix} stands for; {reason}")
+
+
+def _is_metis_mesh(path: Path) -> bool:
+    """Whether its first line is one or two whole numbers, of elements and of their weights or kind."""
+    with path.open(errors="replace") as file:
+        first = file.readline().split()
+    return 1 <= len(first) <= 2 and all(word.isdecimal() for word in first)
 
 
 def _mesh(path: Path) -> tuple[np.ndarray, list[tuple[str, np.ndarray]]]:
@@ -227,14 +293,13 @@ def _mesh(path: Path) -> tuple[np.ndarray, list[tuple[str, np.ndarray]]]:
             ]
             points = np.asarray(mesh.points, dtype=float)
     except SystemExit:
-        raise UsageError(f"{path}: no format of meshio was recognised") from None
+        raise _no_mesh(path, "no format of meshio was recognised") from None
     except MemoryError:
         raise UsageError(f"{path}: reading it takes more memory than there is") from None
     except (UsageError, OSError):
         raise
     except Exception as error:
-        expected = f"a whole file of the format that {path.suffix} stands for"
-        raise UsageError(f"{path}: expected {expected}; meshio cannot read it: {message(error)}") from None
+        raise _no_mesh(path, f"meshio cannot read it: {message(error)}") from None
     if points.ndim != 2 or not 1 <= points.shape[1] <= 3 or any(block.ndim != 2 for _, block in cells):
         raise UsageError(f"{path}: expected points of one to three coordinates, and cells with as many nodes each")
     for kind, block in cells:

@@ -13,6 +13,7 @@
 from __future__ import annotations
 
 import os
+import warnings
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -22,7 +23,7 @@ import polars as pl
 from weft import samples
 from weft._core import UsageError
 from weft.importing import imb, nccl, osu
-from weft.importing.figures import Figure, lines_of
+from weft.importing.figures import Figure, Unread, lines_of
 from weft.inputs import path_shown, read_text
 from weft.launch.request import benchmarks
 
@@ -63,6 +64,8 @@ def read(
 
     Raises
     ------
+    UserWarning
+        For a table that is there and that cannot be read, by its title; the others are read.
     UsageError
         For a file without any figure, for one that does not say how many ranks ran or what, if the argument is
         missing, and where the ranks that NCCL's tests list are not as many.
@@ -86,7 +89,13 @@ def read(
 def _of_file(path: str | os.PathLike[str], ranks: int | None, benchmark: str | None) -> Iterator[Figure]:
     where = path_shown(path)
     lines = lines_of(read_text(path, "output of a benchmark"))
-    figures = [figure for reader in _READERS for figure in reader(lines, where, ranks, benchmark)]
+    tables = [table for reader in _READERS for table in reader(lines, where, ranks, benchmark)]
+    figures = [table for table in tables if isinstance(table, Figure)]
+    unread = dict.fromkeys(table.title for table in tables if isinstance(table, Unread))
+    if not figures and unread:
+        raise UsageError(f"{where}: no table in it is understood: {'; '.join(unread)}")
+    for title in unread:
+        warnings.warn(f"{where}: the table {title!r} is not understood and was left out", stacklevel=3)
     if not figures:
         raise UsageError(
             f"{where}: no table of OSU's, IMB's or NCCL's benchmarks in it; expected a heading such as "

@@ -4,13 +4,62 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 MEGABYTE = 1e6
 """Bytes of the MB of OSU's and Intel's rates, which are decimal (their manuals, `MB/s` and `Mbytes/sec`)."""
 
-_LABEL = re.compile(r"^\s*(?:\[\d+(?:,\d+)?\](?:<std(?:out|err)>)?:?|<?\d+>?:)\s?(?=\s*[#\d(])")
-"""What launchers write before a line to tell ranks apart: `[1,0]<stdout>:`, `[0]`, `0:`."""
+_LABEL = re.compile(
+    r"^\s*(?:>\s?)*(?:\[?(?:\d{4}-\d\d-\d\d[T ])?\d\d:\d\d:\d\d(?:[.,]\d+)?Z?\]?\s)?"
+    r"(?:\([^()]*\bpid=\d+[^()]*\)\s?)?"
+    r"(?:\[\d+(?:,\d+)?\](?:<std(?:out|err)>)?:?|<?\d+>?:)?\s?(?=\s*(?:[#\d(]|Overall|Group\b|Rank\b|size\b|nThread\b))"
+)
+"""What stands before a line: quotation marks of mails, the time in logs of servers, and what launchers write to tell
+ranks apart, `(head, pid=7)`, `[1,0]<stdout>:`, `[0]`, `0:`."""
+
+_BEGINS = re.compile(
+    r"#\s*(?:(?:\w+ Modified )?OSU\b.*(?:\bTest\b|\bVersion\b|\bv\d)|Benchmarking\s|Intel ?\(R\) MPI|PALLAS MPI)"
+    r"|#?\s*(?:nThread\s+\d|size\s+count\s+type\b)",
+    re.IGNORECASE,
+)
+
+
+def begins(line: str) -> bool:
+    """Whether a line begins a table, or the output, of any of the tools: what was before it has ended."""
+    return _BEGINS.match(line) is not None
+
+
+@dataclass(frozen=True)
+class Unread:
+    """A table whose lines have numbers, none of which could be read.
+
+    Attributes
+    ----------
+    title
+        The line that it begins with.
+    """
+
+    title: str
+
+
+class Counted:
+    """Whether a table that has lines of numbers gave figures."""
+
+    def __init__(self, title: str) -> None:
+        self.title = title
+        self.lines = 0
+        self.figures = 0
+
+    def count(self, line: str, read: bool) -> None:
+        """Count a line of the table, and whether a figure came of it."""
+        self.lines += numbers(line) is not None
+        self.figures += read
+
+    def unread(self) -> Iterator[Unread]:
+        """The table, if it had numbers and gave no figure."""
+        if self.lines and not self.figures:
+            yield Unread(self.title)
 
 
 @dataclass(frozen=True)

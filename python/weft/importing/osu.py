@@ -11,9 +11,13 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from weft._core import UsageError
-from weft.importing.figures import MEGABYTE, Figure, numbers
+from weft.importing.figures import MEGABYTE, Counted, Figure, Unread, begins, numbers
 
-_TITLE = re.compile(r"#\s*OSU (?:MPI|NCCL|RCCL)(?:-\w+)?\s*(.+?)\s+Test(?:\s+v?([\w.\-]+))?\s*$", re.IGNORECASE)
+_TITLE = re.compile(
+    r"#\s*OSU (?:One Sided )?(?:MPI|NCCL|RCCL)(?:-\w+)?\s*(.+?)\s+Test(?:\s+(?:v|\(Version )?([\w.\-]+)\)?)?\s*$",
+    re.IGNORECASE,
+)
+_ANY = re.compile(r"#\s*(?:\w+ Modified )?OSU\b", re.IGNORECASE)
 _PAIRS = re.compile(r"\[\s*pairs:\s*(\d+)\s*\](?:\s*\[\s*window size:\s*(\d+)\s*\])?")
 
 _NAMES = {
@@ -27,8 +31,6 @@ _NAMES = {
     "broadcast latency": "osu-bcast",
     "broadcast persistent latency": "osu-bcast-persistent",
     "non-blocking broadcast latency": "osu-ibcast",
-    "non-blocking all-to-all latency": "osu-ialltoall",
-    "non-blocking all-to-allv latency": "osu-ialltoallv",
     "_put latency": "osu-put-latency",
     "_get latency": "osu-get-latency",
     "_put bandwidth": "osu-put-bw",
@@ -38,9 +40,6 @@ _NAMES = {
     "_get_accumulate latency": "osu-get-acc-latency",
     "_fetch_and_op latency": "osu-fop-latency",
     "_compare_and_swap latency": "osu-cas-latency",
-    "all-to-all personalized exchange latency": "osu-alltoall",
-    "all-to-allv personalized exchange latency": "osu-alltoallv",
-    "all-to-allw personalized exchange latency": "osu-alltoallw",
 }
 """Titles that are not the program's name; the others are, as `Allreduce Latency` of osu_allreduce."""
 
@@ -49,6 +48,9 @@ _TWO_RANKS = (
     *("osu-latency", "osu-bw", "osu-bibw", "osu-latency-mt", "osu-latency-mp"),
     *(*_ONE_SIDED, "osu-put-bw", "osu-get-bw", "osu-put-bibw"),
 )
+_BIDIRECTIONAL = ("osu-bibw", "osu-put-bibw")
+"""Whose rates are of both directions together."""
+
 _SYNCHRONIZATION = re.compile(r"#\s*Synchronization:\s*(\S+)")
 _SYNCHRONIZATIONS = {
     "MPI_Win_flush": "flush",
@@ -63,6 +65,9 @@ _TIMES = (
 )
 """Columns of times, the best first, and what they are."""
 
+_COLUMN = re.compile(
+    r"Size|Iterations|Validation|Messages/s|MB/s|(?:[\w.]+ ){0,2}?[\w.]+ ?\((?:us|%|MB/s)\)", re.IGNORECASE
+)
 _RATE = re.compile(r"^(bandwidth \()?MB/s\)?$", re.IGNORECASE)
 _MESSAGES = re.compile(r"^Messages/s$", re.IGNORECASE)
 _VALIDATION = re.compile(r"^validation$", re.IGNORECASE)
@@ -76,29 +81,44 @@ class _Table:
     name: str
     version: str
     columns: list[str]
+    counted: Counted
     pairs: int | None = None
     window: int | None = None
     synchronization: str | None = None
 
 
-def figures(lines: Sequence[str], where: str, ranks: int | None, benchmark: str | None) -> Iterator[Figure]:
+def figures(lines: Sequence[str], where: str, ranks: int | None, benchmark: str | None) -> Iterator[Figure | Unread]:
     """The figures of every table of the file; `benchmark` is not needed, since tables have titles."""
     table: _Table | None = None
     for line in lines:
-        if (title := _TITLE.match(line)) is not None:
-            table = _Table(_name(title.group(1)), title.group(2) or "", [])
+        if begins(line):
+            if table is not None:
+                yield from table.counted.unread()
+            table = _begun(line)
         elif table is None:
             continue
         elif (pairs := _PAIRS.search(line)) is not None:
             table.pairs, table.window = int(pairs.group(1)), int(pairs.group(2)) if pairs.group(2) else None
         elif (synchronization := _SYNCHRONIZATION.match(line)) is not None:
             table.synchronization = _SYNCHRONIZATIONS.get(synchronization.group(1))
-        elif line.startswith("#"):
+        elif line.startswith(("#", "Overall")):  # osu_ibarrier has no sign before its columns
             table.columns = _columns(line) or table.columns
-        elif table.columns and (values := _values(table, line)) is not None:
-            figure = _figure(table, values, where, ranks)
+        else:
+            values = _values(table, line) if table.columns and table.name else None
+            figure = None if values is None else _figure(table, values, where, ranks)
+            table.counted.count(line, figure is not None)
             if figure is not None:
                 yield figure
+    if table is not None:
+        yield from table.counted.unread()
+
+
+def _begun(line: str) -> _Table | None:
+    """The table that a line begins, without a name where the title is not known; None where it is another tool's."""
+    title = _TITLE.match(line)
+    if title is not None:
+        return _Table(_name(title.group(1)), title.group(2) or "", [], Counted(line))
+    return _Table("", "", [], Counted(line)) if _ANY.match(line) else None
 
 
 def _values(table: _Table, line: str) -> dict[str, float] | None:
@@ -114,7 +134,9 @@ def _values(table: _Table, line: str) -> dict[str, float] | None:
 
 
 def _name(title: str) -> str:
-    title = " ".join(title.lower().split())
+    title = " ".join(title.lower().split()).removeprefix("one sided mpi")
+    title = re.sub(r"-(?:cuda|rocm|openacc|sycl)\b", "", title)
+    title = re.sub(r"all-to-all([vw]?)(?: personalized exchange)?", r"alltoall\1", title)
     if title in _NAMES:
         return _NAMES[title]
     words = title.removesuffix(" latency").replace("non-blocking ", "i").replace("persistent ", "persistent-")
@@ -126,7 +148,9 @@ def _columns(line: str) -> list[str]:
     headings = line.lstrip("# \t")
     if not re.match(r"(Size\b|(Avg )?Lat(ency)? ?\(us\)|Overall ?\(us\))", headings, re.IGNORECASE):
         return []
-    return [column.strip() for column in re.split(r"\s{2,}|\t", headings) if column.strip()]
+    separate = [column.strip() for column in re.split(r"\s{2,}|\t", headings) if column.strip()]
+    # Where a text was copied, one space may be all that is left between columns.
+    return separate if len(separate) > 1 else _COLUMN.findall(headings)
 
 
 def _ranks(table: _Table, where: str, ranks: int | None) -> int:
@@ -159,7 +183,7 @@ def _figure(table: _Table, values: dict[str, float], where: str, ranks: int | No
     rate = next((value for column, value in values.items() if _RATE.match(column)), None)
     if rate is None or rate <= 0 or not length:
         return None
-    both = 2 if table.name == "osu-bibw" else 1
+    both = 2 if table.name in _BIDIRECTIONAL else 1
     per_pair = rate * MEGABYTE / (table.pairs or 1) / both
     messages = next((value for column, value in values.items() if _MESSAGES.match(column)), None)
     seconds = (table.pairs or 1) / messages if messages else length / per_pair

@@ -25,7 +25,8 @@ class ParallelVariable:
     Arithmetic, comparisons and bit operations are Python's operators; further functions are in `weft.pvar`.
     `x[...] = y` (and `x += y`) assigns where processors are selected; `x[3, 5]` and `x[3, 5] = v` read and write one
     element from the front end, whoever is selected, and `x[3]` and `x[2:4, 5] = v` a part, as numpy's array; `x[c] = y`
-    (and `x[c] += y`) with a boolean variable `c` is an assignment under `vp.where(c)`.
+    (and `x[c] += y`) with a boolean variable `c` is an assignment under `vp.where(c)`. By itself `x[c]` is a copy of
+    all elements, of which numpy would keep those where `c` holds: their sum is `x.sum()` under `vp.where(c)`.
 
     numpy's functions of elements take variables (`np.sqrt(x)`), and reductions have numpy's names (`x.sum()`,
     `x.max(axis=0)`); both are of the selected, and with an axis each line's total is at every place of the line.

@@ -122,6 +122,44 @@ def test_metis_graphs(iwarp, tmp_path):
         pattern(path, iwarp, parts=2, partition=partition)
 
 
+# A ring of four whose every line begins with what the format says, and has what it says behind each neighbour.
+@pytest.mark.parametrize(
+    "text",
+    [
+        "\n  % a ring\n4 4\n2 4\n% between\n1 3\n2 4\n3 1\n\n",
+        "4 4 1\n2 7 4 7\n1 7 3 0.5\n2 0.5 4 1\n3 1 1 7\n",
+        "4 4 011 2\n5 6 2 7 4 7\n5 6 1 7 3 9\n5 6 2 9 4 1\n5 6 3 1 1 7\n",
+        "4 4 100\n8 2 4\n8 1 3\n8 2 4\n8 3 1\n",
+        "4 5\n1 2 4\n1 3\n2 4\n3 1\n",
+    ],
+)
+def test_metis_graphs_with_weights_sizes_comments_and_loops(iwarp, tmp_path, text):
+    path, partition = tmp_path / "ring.graph", tmp_path / "parts.txt"
+    path.write_text(text)
+    partition.write_text("0\n0\n1\n1\n")
+    found = pattern(path, iwarp, parts=2, partition=partition, placed=False)
+    assert found.connections == [(0, 1, 2), (1, 0, 2)]
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "message"),
+    [
+        ("a.graph", "4 4\n2 4\n1 3\n2 4\n3 1\n1 2\n", "expected 4 lines of neighbours, and behind them found 1 2"),
+        ("a.graph", "4 6\n2 4\n1 3\n2 4\n3 1\n", "its first line promises 6 edges, its lines of neighbours have 4"),
+        ("a.graph", "4 3\n2\n3\n4\n\n", "vertex 1 has neighbour 2, which does not have 1: METIS's graphs list each"),
+        ("a.graph", "2 1 1\n2 7\n1\n", "expected a weight behind each neighbour of vertex 2, .* found 1"),
+        ("a.mesh", "2\n1 2 3\n2 3 4\n", "METIS's format says not which cells it has.*m2gmetis"),
+        ("a.grf", "0\n4 6\n0 000\n", "files that end in .grf are not read; known endings are .*.graph.*.mtx.*.vtk"),
+        ("a.mtx.gz", "x", "compressed files are not read; unpack it first"),
+    ],
+)
+def test_graphs_and_files_that_are_refused(iwarp, tmp_path, name, text, message):
+    path = tmp_path / name
+    path.write_text(text)
+    with pytest.raises(weft.UsageError, match=message):
+        pattern(path, iwarp, parts=2)
+
+
 def square(cells):
     points = np.array([[0, 0], [1, 0], [1, 1], [0, 1], [0.5, 0.5]], dtype=float)
     return points, [np.array(cells)]

@@ -109,3 +109,39 @@ def test_ctrl_c_shows_the_state(tmp_path):
     assert running.returncode == 130
     assert "interrupted after" in said
     assert "loop(" in said
+
+
+IO = """
+:- module main.
+:- public main/0.
+main :- io:outstream([print(item("a", 'B c')), putc(33), nl, print("text"), puts(" more"), nl | Rest]),
+    late(X), Rest = [print(X), nl], show([1, 2, 3]).
+late(X) :- X = f(Y), Y = g.
+show([]).
+show([N|Rest]) :- io:outstream([print(N), nl]), show(Rest).
+"""
+
+
+@pytest.mark.parametrize("interpret", [False, True])
+def test_the_module_io_prints_as_klic_does(tmp_path, interpret):
+    path = tmp_path / "out.fghc"
+    path.write_text(IO)
+    done = fghc.run(path, interpret=interpret)
+    assert done.status == "done"
+    lines = done.output.splitlines()
+    assert sorted(lines) == sorted(["item(a,B c)!", '"text" more', "f(g)", "1", "2", "3"])
+
+
+def test_the_module_io_reads_and_writes_files(tmp_path):
+    program = tmp_path / "copy.fghc"
+    program.write_text(
+        ":- module main.\n:- public main/0.\n"
+        "main :- unix:argv([From, To]), io:instream(From, In), io:outstream(To, Out), In = [getc(C)|Rest], "
+        "copy(C, Rest, Out).\n"
+        "copy(-1, In, Out) :- In = [], Out = [].\n"
+        "copy(C, In, Out) :- C >= 0 | Out = [putc(C)|More], In = [getc(D)|Rest], copy(D, Rest, More).\n"
+    )
+    (tmp_path / "from.txt").write_text("two\nlines\n")
+    done = run(program, "--argument", tmp_path / "from.txt", "--argument", tmp_path / "to.txt")
+    assert done.returncode == 0, done.stderr
+    assert (tmp_path / "to.txt").read_text() == "two\nlines\n"

@@ -270,3 +270,164 @@ def test_the_command_writes_samples_that_are_compared(native, tmp_path):
     assert len(json.loads(printed.output)) == 7
     compared = run(app, ["compare", str(output), "frontera", "--format", "csv"])
     assert compared.exit_code == 0, compared.output
+
+
+@pytest.mark.parametrize(
+    ("title", "benchmark"),
+    [
+        ("OSU MPI Latency Test (Version 2.1)", "echo"),
+        ("OSU One Sided MPI_Get latency Test v4.2", "get"),
+        ("OSU MPI One Sided MPI_Get latency Test v4.2", "get"),
+        ("OSU MPI_Put-CUDA Latency Test v5.9", "put"),
+        ("OSU MPI-ROCM Latency Test v5.9", "echo"),
+        ("OSU MPI All-to-All Personalized Exchange Latency Test v3.1.1", "alltoall"),
+        ("OSU MPI Non-blocking All-to-Allv Personalized Exchange Latency Test v5.7.1", "ialltoallv"),
+        ("OSU MPI Non-blocking All-to-All Latency Test v5.7.1", "ialltoall"),
+    ],
+)
+def test_titles_of_osu_in_many_versions(native, tmp_path, title, benchmark):
+    table = read(tmp_path, f"# {title}\n# Size          Latency (us)\n8      2.50\n", ranks=2)
+    assert points(table) == [(benchmark, 2, 8, pytest.approx(2.5e-6))]
+
+
+def test_columns_of_osu_without_sign_or_gaps(native, tmp_path):
+    text = (
+        "# OSU MPI Non-blocking Barrier Latency Test v5.7.1\n# Overall = Coll. Init + Compute + MPI_Test + MPI_Wait\n\n"
+        "       Overall(us)       Compute(us)    Coll. Init(us)        Overlap(%)\n"
+        "             90.00             68.00              5.00             65.00\n"
+        "# OSU MPI Allreduce Latency Test v7.4\n# Size Avg Latency(us) Min Latency(us) Iterations\n8 2.50 2.00 1000\n"
+    )
+    assert points(read(tmp_path, text, ranks=4)) == [
+        ("ibarrier", 4, None, pytest.approx(9e-5)),
+        ("allreduce", 4, 8, pytest.approx(2.5e-6)),
+    ]
+
+
+def test_rates_of_bidirectional_puts_are_of_both_directions(native, tmp_path):
+    text = "# OSU MPI_Put Bi-directional Bandwidth Test v5.7.1\n# Size      Bandwidth (MB/s)\n1000     200.00\n"
+    assert read(tmp_path, text)["seconds"].to_list() == [pytest.approx(1e-5)]
+
+
+GROUPS = """
+# Benchmarking Multi-Allgather
+# ( 3 groups of 2 processes each running simultaneous )
+# Group  0:     0    1
+#
+#----------------------------------------------------------------
+       #bytes #repetitions  t_min[usec]  t_max[usec]  t_avg[usec]
+          512         1000        10.00        30.00        20.00
+# Benchmarking PingPong
+# ( #processes = 2 )
+       #bytes #repetitions      t[usec]   Mbytes/sec
+            8         1000         3.00         2.67
+# Benchmarking Multi-Barrier
+# ( 2 groups of 4 processes each running simultaneous )
+ Group #repetitions  t_min[usec]  t_max[usec]  t_avg[usec]
+     0         1000         1.00         2.00         1.50
+     1         1000         1.00         3.00         2.00
+"""
+
+
+def test_groups_of_imb_and_its_predecessor(native, tmp_path):
+    table = read(tmp_path, GROUPS)
+    assert points(table) == [
+        ("imb-multi-allgather-3-groups", 6, 512, pytest.approx(2e-5)),
+        ("echo", 2, 8, pytest.approx(3e-6)),
+        ("imb-multi-barrier-2-groups", 8, None, pytest.approx(1.5e-6)),
+        ("imb-multi-barrier-2-groups", 8, None, pytest.approx(2e-6)),
+    ]
+    assert table["note"].to_list()[-1] == "mean over iterations and ranks, of IMB, group 1"
+
+
+def test_a_table_of_imb_without_processes_asks_for_ranks(native, tmp_path):
+    text = (
+        "# Benchmarking Bcast\n  #bytes #repetitions  t_min[usec]  t_max[usec]  t_avg[usec]\n  8 1000 1.00 3.00 2.00\n"
+    )
+    with pytest.raises(UsageError, match="imb-bcast does not say how many ranks ran.*--ranks N"):
+        read(tmp_path, text)
+    assert points(read(tmp_path, text, ranks=4)) == [("broadcast", 4, 8, pytest.approx(2e-6))]
+
+
+@pytest.mark.parametrize(
+    ("columns", "row"),
+    [
+        ("size count type time algbw busbw error time algbw busbw error",
+         "4096 128 float 32.00 0.13 0.10 N/A 34.00 0.12 0.10 N/A"),
+        ("size count type redop time algbw busbw error time algbw busbw error",
+         "4096 128 float 32.00 0.13 0.10 N/A 34.00 0.12 0.10 N/A"),
+        ("size count type root time algbw busbw error time algbw busbw error",
+         "4096 128 float 0 32.00 0.13 0.10 0e+00 34.00 0.12 0.10 0e+00"),
+        ("size count type redop root time algbw busbw #wrong time algbw busbw #wrong",
+         "4096 128 float none -1 32.00 0.13 0.10 0 34.00 0.12 0.10 0"),
+        ("size count type redop root time algbw busbw #wrong | # size count type redop root time",
+         "4096 128 float none -1 32.00 0.13 0.10 0 | 4096 128 float none -1 99.00"),
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("sign", ["#", ""])
+def test_columns_of_nccl_in_many_versions(native, tmp_path, columns, row, sign):
+    text = (
+        f"{sign} nThread 1 nGpus 2 minBytes 8 maxBytes 4096 step: 2(factor) warmup iters: 5 iters: 20\n"
+        f"{sign}  Rank  0 Pid 7 on a device  0\n{sign}  Rank  1 Pid 7 on a device  1\n"
+        f"{sign}  {columns}\n{row}\n"
+    )
+    assert points(read(tmp_path, text, benchmark="all_gather")) == [("allgather", 2, 2048, pytest.approx(32e-6))]
+
+
+@pytest.mark.parametrize(
+    "label",
+    ["> ", "> > ", "00:55:22  ", "2024-05-01T10:00:00.1234567Z ", "(head, rank=0, pid=38) [1,0]<stdout>:", "[0] "],
+)
+def test_lines_behind_labels(native, tmp_path, label):
+    text = "".join(f"{label}{line}\n" for line in OSU.splitlines())
+    assert points(read(tmp_path, text, ranks=8)) == points(read(tmp_path, OSU, ranks=8))
+
+
+def test_a_table_of_one_tool_does_not_go_on_in_another_s(native, tmp_path):
+    osu = (
+        "# OSU MPI Allreduce Latency Test v7.4\n# Size  Avg Latency(us)  Min Latency(us)  Max Latency(us)  Iterations\n"
+    )
+    imb = (
+        "# Benchmarking Bcast\n# #processes = 4\n  #bytes #repetitions  t_min[usec]  t_max[usec]  t_avg[usec]\n"
+        "  8 1000 1.00 3.00 2.00\n"
+    )
+    text = osu + "8  2.50  2.00  3.00  1000\n" + imb + osu + "16  2.75  2.00  3.00  1000\n"
+    table = read(tmp_path, text, ranks=8).sort("benchmark", "bytes")
+    assert points(table) == [
+        ("allreduce", 8, 8, pytest.approx(2.5e-6)),
+        ("allreduce", 8, 16, pytest.approx(2.75e-6)),
+        ("broadcast", 4, 8, pytest.approx(2e-6)),
+    ]
+
+
+UNKNOWN = "# OSU OpenSHMEM Put Test v5.9\n# Size          Latency (us)\n8                       9.00\n"
+
+
+def test_a_table_that_is_not_understood_is_named(native, tmp_path):
+    with pytest.warns(UserWarning, match="'# OSU OpenSHMEM Put Test v5.9' is not understood and was left out"):
+        table = read(tmp_path, OSU + UNKNOWN, ranks=8)
+    assert points(table) == points(read(tmp_path, OSU, ranks=8))
+    with pytest.raises(UsageError, match="no table in it is understood: # OSU OpenSHMEM Put Test"):
+        read(tmp_path, UNKNOWN)
+    # Windows of several lengths are columns of their own.
+    varied = (
+        "# OSU MPI Multiple Bandwidth / Message Rate Test v5.9\n# [ pairs: 2 ] [ window size: varied ]\n\n"
+        "# Uni-directional Bandwidth (MB/sec)\n#             8        16\n1          1.25      2.50\n"
+    )
+    with pytest.raises(UsageError, match="no table in it is understood: # OSU MPI Multiple Bandwidth"):
+        read(tmp_path, varied)
+
+
+def test_the_command_names_tables_that_it_leaves_out(native, tmp_path):
+    path = tmp_path / "mixed.txt"
+    path.write_text(OSU + UNKNOWN)
+    result = CliRunner().invoke(app, ["import", str(path), "--ranks", "8"])
+    assert result.exit_code == 0
+    assert "note:" in result.stderr
+    assert "OpenSHMEM Put Test v5.9" in result.stderr
+
+
+def test_a_list_of_ranks_that_was_cut_counts_to_its_last(native, tmp_path):
+    table = NCCL.format(test="all_reduce").split("NCCL version")[1].partition("\n")[2]
+    text = "".join(f"#  Rank {last} Group  0 Pid  14840 on a device  3 [0x01]\n{table}" for last in (143, 71))
+    ranks = read(tmp_path, text, benchmark="all_reduce")["ranks"]
+    assert ranks.to_list() == [144, 144, 72, 72]

@@ -5,6 +5,42 @@ use crate::diagnostics::{Diagnostic, nearest};
 use crate::ir::{BinaryOperation, Expression, Number, Span, Term, UnaryOperation};
 use crate::syntax::{Kind, Tree, print_term};
 
+/// Operations of integers that the KL1 systems also have as goals, `add(X, Y, Z)` for `Z := X + Y`: name, sign, operands.
+const INTEGER_GOALS: &[(&str, &str, usize)] = &[
+    ("add", "+", 2),
+    ("subtract", "-", 2),
+    ("multiply", "*", 2),
+    ("divide", "/", 2),
+    ("modulo", "mod", 2),
+    ("and", "/\\", 2),
+    ("or", "\\/", 2),
+    ("exclusive_or", "xor", 2),
+    ("shift_left", "<<", 2),
+    ("shift_right", ">>", 2),
+    ("complement", "\\", 1),
+    ("plus", "+", 1),
+    ("minus", "-", 1),
+    ("floating_point_to_integer", "int", 1),
+];
+/// The same of floats.
+const FLOAT_GOALS: &[(&str, &str, usize)] = &[
+    ("floating_point_add", "+", 2),
+    ("floating_point_subtract", "-", 2),
+    ("floating_point_multiply", "*", 2),
+    ("floating_point_divide", "/", 2),
+    ("integer_to_floating_point", "float", 1),
+];
+
+/// The expression that a goal of this name computes, as a term, and the argument that gets its value.
+pub(super) fn computed<'a>(name: &str, arguments: &'a [Tree], tree: &Tree) -> Option<(&'a Tree, Tree, Number)> {
+    let (target, operands) = arguments.split_last()?;
+    [(INTEGER_GOALS, Number::Integer), (FLOAT_GOALS, Number::Float)].into_iter().find_map(|(goals, number)| {
+        let (_, sign, _) = goals.iter().find(|(known, _, arity)| *known == name && *arity == operands.len())?;
+        let expression = Kind::Structure((*sign).to_string(), tree.span, operands.to_vec());
+        Some((target, Tree::new(expression, tree.span), number))
+    })
+}
+
 /// Names of operations, for suggestions.
 const NAMES: &[&str] = &[
     "mod", "xor", "int", "float", "sin", "cos", "tan", "asin", "acos", "atan", "sinh", "cosh", "tanh", "exp", "log",
@@ -81,6 +117,9 @@ impl ClauseBuilder<'_> {
         let Some(operation) = binary_operation(name, number) else {
             return self.no_operation(tree.span, name, 2, number);
         };
+        if name == "mod" {
+            self.warn_of_modulo(tree, left);
+        }
         // Both sides, so that errors in both are found.
         let (first, second) = (self.expression(left, number), self.expression(right, number));
         let (first, second) = (first?, second?);
@@ -93,6 +132,28 @@ impl ClauseBuilder<'_> {
             return self.wrong(right.span, "a shift by a negative distance".into(), "shift the other way".into());
         }
         Some(Expression::Binary(number, operation, Box::new((first, second))))
+    }
+
+    /// Here `mod` binds as `*` does, as in ISO Prolog; in the KL1 systems it binds more tightly.
+    fn warn_of_modulo(&mut self, tree: &Tree, left: &Tree) {
+        let Kind::Structure(sign, _, operands) = &left.kind else { return };
+        let [first, last] = operands.as_slice() else { return };
+        let is_bracketed = left.span != first.span.to(last.span);
+        if is_bracketed || !matches!(sign.as_str(), "*" | "/" | "<<" | ">>") {
+            return;
+        }
+        let [first, last] = [first, last].map(print_term);
+        let right = tree.as_structure::<2>("mod").map(|[_, right]| print_term(right)).unwrap_or_default();
+        self.report(
+            Diagnostic::warning(
+                "precedence",
+                tree.span,
+                format!(
+                    "this is ({first} {sign} {last}) mod {right} here, and {first} {sign} ({last} mod {right}) in KLIC"
+                ),
+            )
+            .help("brackets say which is meant"),
+        );
     }
 
     fn no_operation(&mut self, span: Span, name: &str, arity: usize, number: Number) -> Option<Expression> {

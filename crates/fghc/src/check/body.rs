@@ -1,6 +1,7 @@
 //! Bodies: goals, pragmas, metacalls, conditionals.
 
 use super::RawClause;
+use super::arithmetic::computed;
 use super::clause::ClauseBuilder;
 use super::guard::comparison;
 use crate::builtins::{BodyBuiltin, GuardBuiltin};
@@ -119,6 +120,9 @@ impl ClauseBuilder<'_> {
             ("merge", [input, output]) => return self.library_call("merge", "merge", &[input, output], span),
             _ => {}
         }
+        if let Some((target, expression, number)) = computed(name, arguments, tree) {
+            return self.assign(target, &expression, number, span);
+        }
         match BodyBuiltin::find(name, arity) {
             Some(builtin) if !is_method(builtin) && (!builtin.is_internal() || self.in_library()) => {
                 self.builtin(builtin, &arguments.iter().collect::<Vec<_>>(), span);
@@ -129,6 +133,10 @@ impl ClauseBuilder<'_> {
                         .help("tests stand before the |: Head :- Test | Body."),
                 );
             }
+            _ if name == "!" => self.report(
+                Diagnostic::error("body", span, "! is no goal")
+                    .help("Flat GHC has no cut: the guard, before |, commits"),
+            ),
             _ => {
                 let module = self.module.clone();
                 self.resolve(&module, name, arity, span);

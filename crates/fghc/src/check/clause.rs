@@ -305,11 +305,14 @@ impl ClauseBuilder<'_> {
     fn unknown(&mut self, module: &str, name: &str, arity: usize, span: Span) {
         let diagnostic = if self.checker.module(module).is_none() {
             let names = self.checker.modules.iter().map(|module| module.name.as_str());
-            let nearest =
-                crate::diagnostics::nearest(module, names).map(|candidate| format!("did you mean {candidate}?"));
-            let mut diagnostic = Diagnostic::error("unknown-module", span, format!("there is no module {module}"));
-            diagnostic.help = nearest;
-            diagnostic
+            let library = crate::library::MODULES.iter().map(|module| module.name);
+            let help = match crate::diagnostics::nearest(module, names.chain(library.clone())) {
+                Some(candidate) => format!("did you mean {candidate}?"),
+                None => {
+                    format!("name the file that has it, too; weft's own are {}", library.collect::<Vec<_>>().join(", "))
+                }
+            };
+            Diagnostic::error("unknown-module", span, format!("there is no module {module}")).help(help)
         } else {
             let message = format!("there is no predicate {name}/{arity} in module {module}");
             let mut diagnostic = Diagnostic::error("unknown-predicate", span, message);

@@ -1,5 +1,6 @@
 //! Guards: which goals are tests, and what they test.
 
+use super::arithmetic::computed;
 use super::clause::{ClauseBuilder, Pending};
 use crate::builtins::{BodyBuiltin, GuardBuiltin, Mode};
 use crate::diagnostics::{Diagnostic, nearest};
@@ -24,8 +25,8 @@ impl ClauseBuilder<'_> {
                 (":=", [target, expression]) => self.assignment(target, expression, Number::Integer, span),
                 ("$:=", [target, expression]) => self.assignment(target, expression, Number::Float, span),
                 (":", [module, goal]) => self.qualified_test(module, goal, tree),
-                (_, [left, right]) if comparison(name).is_some() => {
-                    let Some((number, comparison)) = comparison(name) else { return };
+                (_, [left, right]) if tested(name).is_some() => {
+                    let Some((number, comparison)) = tested(name) else { return };
                     let sides = (self.expression(left, number), self.expression(right, number));
                     if let (Some(left), Some(right)) = sides {
                         self.must_be_known(&left, span);
@@ -33,7 +34,10 @@ impl ClauseBuilder<'_> {
                         self.guard.push(GuardGoal { test: Test::Compare(number, comparison, left, right), span });
                     }
                 }
-                _ => self.guard_builtin(name, arguments, tree),
+                _ => match computed(name, arguments, tree) {
+                    Some((target, expression, number)) => self.assignment(target, &expression, number, span),
+                    None => self.guard_builtin(name, arguments, tree),
+                },
             },
             _ => {
                 let message = format!("{} is no goal", print_term(tree));
@@ -160,6 +164,8 @@ impl ClauseBuilder<'_> {
             ("true" | "otherwise", 0) => return,
             ("false", 0) => return self.test(GuardBuiltin::Fail, &[], span),
             ("write" | "print", 1) => return self.guard_write(name, arguments, span),
+            // KLIC's, for debugging.
+            ("display_console", 1) => return self.guard_write("write", arguments, span),
             _ => {}
         }
         match GuardBuiltin::find(name, arguments.len()) {
@@ -246,6 +252,20 @@ fn count(tree: &Tree, name: &str) -> usize {
     let mut count = 0;
     tree.for_each_variable(&mut |found, _| count += usize::from(found == name));
     count
+}
+
+/// A comparison by its sign, or by the name that the KL1 systems give to one of integers.
+fn tested(name: &str) -> Option<(Number, Comparison)> {
+    let comparison = match name {
+        "less_than" => Comparison::Less,
+        "not_less_than" => Comparison::GreaterOrEqual,
+        "greater_than" => Comparison::Greater,
+        "not_greater_than" => Comparison::LessOrEqual,
+        "equal" => Comparison::Equal,
+        "not_equal" => Comparison::NotEqual,
+        _ => return comparison(name),
+    };
+    Some((Number::Integer, comparison))
 }
 
 /// A comparison of numbers by its sign.
