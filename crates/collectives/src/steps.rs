@@ -15,7 +15,7 @@ pub enum Within {
     /// Each with the next in the order of the group, as many rounds as there are others.
     Ring,
     /// Each with the next and with the one before, half way round either way: half as many rounds, over links both ways.
-    EitherWay,
+    Bidirectional,
 }
 
 /// The groups of a step, each in the order of its members.
@@ -74,8 +74,8 @@ pub fn rings(extents: &[usize], first: usize, is_mirrored: bool) -> Vec<Step> {
 }
 
 /// The rings of a torus along its axes, from `first` on; upwards and downwards.
-pub fn rings_either_way(extents: &[usize], first: usize) -> Vec<Step> {
-    along_axes(extents, first, false, Within::EitherWay)
+pub fn bidirectional_rings(extents: &[usize], first: usize) -> Vec<Step> {
+    along_axes(extents, first, false, Within::Bidirectional)
 }
 
 fn along_axes(extents: &[usize], first: usize, is_mirrored: bool, within: Within) -> Vec<Step> {

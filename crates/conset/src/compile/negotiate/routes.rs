@@ -129,13 +129,13 @@ impl Boxes {
 /// What one more connection costs.
 pub trait Prices {
     /// What a node costs at least.
-    const LEAST: u32;
+    const MIN_NODE: u32;
     fn node(&self, vertex: usize) -> u32;
     fn link(&self, link: usize) -> u32;
 }
 
 impl Prices for Copy {
-    const LEAST: u32 = super::PLAIN;
+    const MIN_NODE: u32 = super::PLAIN;
 
     #[inline]
     fn node(&self, vertex: usize) -> u32 {
@@ -183,7 +183,7 @@ impl Finder {
         self.now += 1;
         let indirect = network.vertices > network.nodes;
         let rest = |vertex: usize| match &network.grid {
-            Some(grid) if !indirect => P::LEAST * grid.distance(vertex, destination) as u32,
+            Some(grid) if !indirect => P::MIN_NODE * grid.distance(vertex, destination) as u32,
             _ => 0,
         };
         let mut visited = 0;
@@ -249,7 +249,7 @@ mod tests {
     struct Fixed(Vec<u32>, Vec<u32>);
 
     impl Prices for Fixed {
-        const LEAST: u32 = 3;
+        const MIN_NODE: u32 = 3;
 
         fn node(&self, vertex: usize) -> u32 {
             self.0[vertex]
@@ -278,7 +278,7 @@ mod tests {
     proptest! {
         /// The path is one, costs what is said, and no path costs less.
         #[test]
-        fn the_cheapest_path_is_found(
+        fn no_path_is_cheaper(
             prices in proptest::collection::vec(3u32..40, 20), links in proptest::collection::vec(0u32..30, 80),
             (source, apart) in (0usize..20, 1usize..20), is_torus: bool,
         ) {

@@ -423,7 +423,7 @@ struct Open<'a> {
 }
 
 impl Prices for Open<'_> {
-    const LEAST: u32 = STEP;
+    const MIN_NODE: u32 = STEP;
 
     #[inline]
     fn node(&self, vertex: usize) -> u32 {
