@@ -112,7 +112,7 @@ pub fn improve(
     };
     let mut high = search.state.arrivals().iter().sum::<f64>();
     while high > least * CLOSE && !search.is_over(compilation, end) {
-        high = search.bisect(compilation, (least, high), end, best);
+        high = search.descend(compilation, (least, high), end, best);
         search.patience *= 2;
         search.bold = !search.bold;
     }
@@ -125,7 +125,7 @@ struct Search<'a> {
     random: Xoshiro256PlusPlus,
     /// Moves without progress before a limit is given up.
     patience: usize,
-    /// Whether it tries limits next to the bound first and goes on where it is stuck.
+    /// Whether it takes long steps first and goes on where it is stuck.
     bold: bool,
 }
 
@@ -134,14 +134,14 @@ impl Search<'_> {
         compilation.control.is_over() || compilation.control.steps() >= end
     }
 
-    /// The least seconds of all phases that the search comes to, from limits next to the bound to those that it can keep.
-    fn bisect(&mut self, compilation: &Compilation, (least, mut high): (f64, f64), end: f64, best: &mut Best) -> f64 {
+    /// The least seconds of all phases that the search comes to, in steps towards the bound that become shorter where one
+    /// fails: from a plan that keeps the last limit the next is reached in few moves, and from one far above it in many.
+    fn descend(&mut self, compilation: &Compilation, (least, mut high): (f64, f64), end: f64, best: &mut Best) -> f64 {
         let phases = self.state.phases;
-        let mut low = least;
+        let mut step = if self.bold { 0.75 } else { 0.2 };
         let mut kept = self.state.clone();
-        while high > least * CLOSE && high - low > 0.003 * high {
-            let step = if self.bold { 0.25 } else { 0.5 };
-            let next = (low + (high - low) * step).max(least * CLOSE.sqrt());
+        while high > least * CLOSE && step * (high - least) > 0.002 * high {
+            let next = (high - step * (high - least)).max(least * CLOSE.sqrt());
             compilation.report(&format!("{phases} phases, words divided for {:.3} ms", next * 1e3), best);
             self.state.limit(&self.allowed.divided(next));
             let within = self.within_limits(compilation, end);
@@ -155,7 +155,7 @@ impl Search<'_> {
                 break;
             }
             if !within {
-                low = low.max(next);
+                step /= 2.0;
                 if !self.bold && !self.state.is_plan() {
                     self.state.clone_from(&kept);
                 }
