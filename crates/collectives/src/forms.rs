@@ -11,7 +11,7 @@ use weft_base::Interrupt;
 use crate::fabric::Fabric;
 use crate::predict::exchange_seconds;
 use crate::schedule::{Bound, Collective, Exchange, Message, Operation, Round, Transfer, shards};
-use crate::steps::{Step, Within, classes, digits, rings, swing};
+use crate::steps::{Step, Within, bidirectional_rings, classes, digits, rings, swing};
 use crate::symmetric::Paths;
 
 /// Messages of a form, at most: a ring of 700 ranks.
@@ -241,6 +241,16 @@ fn forms(paths: &Paths, edges: &[crate::bound::Edge], bytes: u64, element: u64) 
         }
         add(&format!("rings of axes, {count} parts"), &of, (0..count).map(ringed).collect());
         add("rings of axes", &of, vec![divided(&rings(extents, 0, false), ranks, whole)]);
+        let bidirectional = |index: usize| {
+            let part = Part::of(bytes, element, index, extents.len());
+            divided(&bidirectional_rings(extents, index), ranks, part)
+        };
+        let name = format!("bidirectional rings of axes, {} parts", extents.len());
+        if extents.len() > 1 {
+            add(&name, &of, (0..extents.len()).map(bidirectional).collect());
+        }
+        let parts = vec![divided(&bidirectional_rings(extents, 0), ranks, whole)];
+        add("bidirectional rings of axes", &of, parts);
         for first in 0..extents.len() {
             let Some(steps) = swing(extents, first, false) else { continue };
             let variant = format!("{of} from axis {first}");
@@ -254,6 +264,8 @@ fn forms(paths: &Paths, edges: &[crate::bound::Edge], bytes: u64, element: u64) 
     if 2 * ranks * (ranks - 1) <= MAX_MESSAGES {
         let order: Vec<usize> = (0..ranks).collect();
         add("ring", "", vec![ring(&order, whole)]);
+        let bidirectional = Step { groups: vec![order.clone()], within: Within::Bidirectional };
+        add("bidirectional ring", "", vec![divided(&[bidirectional], ranks, whole)]);
         for extents in extents.iter().filter(|extents| is_torus && extents.len() > 1) {
             let parts = vec![ring(&snake(extents), whole)];
             add("ring from neighbour to neighbour", &shape(extents), parts);
@@ -390,6 +402,23 @@ fn shared(step: &Step, positions: &[(usize, usize)], operation: Operation, ranks
                 (operation, members().map(message).collect())
             };
             (0..size - 1).map(round).collect()
+        }
+        Within::Bidirectional => {
+            // Shares go up to half way round upwards, and the others downwards; sums come back the way that copies go.
+            let (upwards, is_copy) = (size / 2, operation == Operation::Copy);
+            let round = |distance: usize| {
+                let towards = |is_up: bool| {
+                    members().map(move |(group, index)| {
+                        let behind = if is_copy { distance - 1 } else { distance };
+                        let whose = shifted(group, index, if is_up { size - behind } else { behind });
+                        sent(group, index, shifted(group, index, if is_up == is_copy { 1 } else { size - 1 }), whose)
+                    })
+                };
+                let downwards = if distance < size - upwards { Some(towards(false)) } else { None };
+                (operation, towards(true).chain(downwards.into_iter().flatten()).collect())
+            };
+            let distances = 1..=upwards;
+            if is_copy { distances.map(round).collect() } else { distances.rev().map(round).collect() }
         }
     }
 }
@@ -587,6 +616,9 @@ mod tests {
             "ring both ways",
             "ring from neighbour to neighbour",
             "rings of axes, 4 parts",
+            "bidirectional rings of axes",
+            "bidirectional rings of axes, 2 parts",
+            "bidirectional ring",
             "swing, 4x4 from axis 0",
             "swing of whole buffers, 4x4 from axis 1",
             "swing, 4 parts",
@@ -607,7 +639,9 @@ mod tests {
             "ring",
             "ring both ways",
             "ring from neighbour to neighbour",
+            "bidirectional ring",
             "rings of axes",
+            "bidirectional rings of axes",
         ];
         expected.iter().for_each(|name| assert!(names.contains(*name), "{name} is not among {names:?}"));
     }

@@ -14,6 +14,8 @@ pub enum Within {
     Direct,
     /// Each with the next in the order of the group, as many rounds as there are others.
     Ring,
+    /// Each with the next and with the one before, half way round either way: half as many rounds, over links both ways.
+    Bidirectional,
 }
 
 /// The groups of a step, each in the order of its members.
@@ -68,6 +70,15 @@ pub fn swing(extents: &[usize], first: usize, is_mirrored: bool) -> Option<Vec<S
 
 /// The rings of a torus along its axes, from `first` on; upwards or downwards.
 pub fn rings(extents: &[usize], first: usize, is_mirrored: bool) -> Vec<Step> {
+    along_axes(extents, first, is_mirrored, Within::Ring)
+}
+
+/// The rings of a torus along its axes, from `first` on; upwards and downwards.
+pub fn bidirectional_rings(extents: &[usize], first: usize) -> Vec<Step> {
+    along_axes(extents, first, false, Within::Bidirectional)
+}
+
+fn along_axes(extents: &[usize], first: usize, is_mirrored: bool, within: Within) -> Vec<Step> {
     let ranks: usize = extents.iter().product();
     let axis = |step: usize| (first + step) % extents.len();
     let of_axis = |axis: usize| {
@@ -80,7 +91,7 @@ pub fn rings(extents: &[usize], first: usize, is_mirrored: bool) -> Vec<Step> {
             }
             members
         };
-        Step { groups: firsts.map(ring).collect(), within: Within::Ring }
+        Step { groups: firsts.map(ring).collect(), within }
     };
     (0..extents.len()).map(axis).filter(|&axis| extents[axis] > 1).map(of_axis).collect()
 }

@@ -23,13 +23,24 @@ pub struct PlannedTransfer {
     pub route: Vec<u32>,
 }
 
+/// How a rank shares its time among the transfers of a phase.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Sharing {
+    /// One after another, in the order of the list.
+    #[default]
+    InOrder,
+    /// It alternates among all, element by element, so that all are through together.
+    ThroughTogether,
+    /// It alternates among all, so that the last words of all arrive together, however far they go.
+    ArrivingTogether,
+}
+
 /// Transfers whose connections are held at the same time.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PlannedPhase {
-    /// Every rank does its transfers in this order.
     pub transfers: Vec<PlannedTransfer>,
-    /// Whether ranks instead alternate among all of theirs, element by element, so that all are through together.
-    pub interleaved: bool,
+    /// How every rank does its transfers.
+    pub sharing: Sharing,
     /// Whether its connections are open since the phase before it: it begins when that is through, and nothing is
     /// switched. So transfers wait for others of their phase.
     pub continues: bool,
@@ -94,10 +105,10 @@ impl ExchangePlan {
     ///
     /// # Examples
     /// ```
-    /// use weft_comm::{ExchangeMethod, ExchangePlan, PlannedPhase, PlannedTransfer};
+    /// use weft_comm::{ExchangeMethod, ExchangePlan, PlannedPhase, PlannedTransfer, Sharing};
     ///
     /// let transfer = |from, to| PlannedTransfer { from, to, bytes: 8, route: Vec::new() };
-    /// let phase = |transfers| PlannedPhase { transfers, interleaved: false, continues: false };
+    /// let phase = |transfers| PlannedPhase { transfers, sharing: Sharing::InOrder, continues: false };
     /// let phases = vec![phase(vec![transfer(0, 1), transfer(2, 0)]), phase(vec![transfer(0, 2)])];
     /// let plan = ExchangePlan::new(3, ExchangeMethod::Connections, phases, None);
     /// assert_eq!(plan.sends(0).map(|sent| (sent.phase, sent.index)).collect::<Vec<_>>(), [(0, 0), (1, 2)]);

@@ -22,7 +22,7 @@ pub use collective::Reduction;
 pub use communicator::{Communicator, NativeCollectives, Program};
 pub use error::{Blocked, Call, CommError, Failure, RunError};
 pub use exchange::{
-    ElementCost, ExchangeMethod, ExchangePlan, Exchanged, Exchanges, Numbered, PlannedPhase, PlannedTransfer,
+    ElementCost, ExchangeMethod, ExchangePlan, Exchanged, Exchanges, Numbered, PlannedPhase, PlannedTransfer, Sharing,
 };
 pub use executor::block_on;
 pub use message::{Received, Source, Status, Work};

@@ -12,6 +12,7 @@ use std::collections::BinaryHeap;
 use weft_base::{Interrupt, Picos};
 use weft_machine::{Access, Machine, Topology};
 
+use crate::arrival::{Arrivals, Flow};
 use crate::fair::Use;
 use crate::shares::KeptShares;
 use crate::table::Table;
@@ -87,6 +88,9 @@ pub enum Arbitration {
     /// through together, when the busiest link or program is. A program that was compiled for its transfers knows their
     /// lengths, and takes no more of a link than they need.
     Proportional,
+    /// All of them at once, so that the last words of all arrive together: those that have far to go get more than their
+    /// lengths say, and are through sooner. A program that was compiled for its transfers knows their routes, too.
+    Punctual,
 }
 
 /// The transfers of one phase.
@@ -133,12 +137,21 @@ pub struct LogicalChannels {
     wires: Wires,
     /// Seconds that a phase takes of each resource.
     busy: Table<f64>,
+    /// Where phases that arrive together are worked out, once there is one.
+    arrivals: Option<Arrivals>,
 }
 
 impl LogicalChannels {
     /// Of a machine with `nodes` nodes and `links` directed links.
     pub fn new(nodes: usize, links: usize, cost: ConnectionCost) -> LogicalChannels {
-        LogicalChannels { nodes, links, cost, wires: Wires::default(), busy: Table::new(links + 2 * nodes) }
+        LogicalChannels {
+            nodes,
+            links,
+            cost,
+            wires: Wires::default(),
+            busy: Table::new(links + 2 * nodes),
+            arrivals: None,
+        }
     }
 
     /// Of a machine of this topology, whose parallel links connections share.
@@ -214,6 +227,7 @@ impl LogicalChannels {
     ) -> Option<PhaseTimes> {
         match arbitration {
             Arbitration::Proportional => Some(self.together(transfers, instantiated)),
+            Arbitration::Punctual => Some(self.punctual(transfers, instantiated)),
             _ => self.round_robin(transfers, arbitration, instantiated, interrupt),
         }
     }
@@ -242,6 +256,24 @@ impl LogicalChannels {
         let spans: Vec<Span> =
             transfers.iter().map(|transfer| Span { start: instantiated, end: end(transfer) }).collect();
         let end = spans.iter().map(|span| span.end).max().unwrap_or(instantiated);
+        PhaseTimes { instantiated, end, transfers: spans }
+    }
+
+    /// All transfers flow so that their last words arrive at the same time.
+    fn punctual(&mut self, transfers: &[ConnectionTransfer<'_>], instantiated: Picos) -> PhaseTimes {
+        let mut arrivals = self.arrivals.take().unwrap_or_else(|| Arrivals::new(self.resources()));
+        let flow = |index: usize| {
+            let transfer: &ConnectionTransfer = &transfers[index];
+            let latency = self.cost.hop_time * transfer.route.len() as f64;
+            Flow { latency, alone: self.alone(transfer) * transfer.bytes as f64 }
+        };
+        let uses = |index: usize| {
+            let bytes = transfers[index].bytes as f64;
+            self.each_use(&transfers[index]).map(move |used| (used.resource, used.byte_time * bytes))
+        };
+        let end = instantiated + Picos::from_seconds(arrivals.earliest(transfers.len(), flow, uses));
+        self.arrivals = Some(arrivals);
+        let spans = vec![Span { start: instantiated, end }; transfers.len()];
         PhaseTimes { instantiated, end, transfers: spans }
     }
 

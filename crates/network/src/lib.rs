@@ -9,6 +9,7 @@
 //! with circuit and wormhole switching it waits. `tests/hop_by_hop.rs` holds the model against one that moves every
 //! header hop by hop.
 
+mod arrival;
 mod channels;
 mod circuits;
 pub mod combining;
@@ -23,6 +24,7 @@ mod shares;
 mod table;
 mod wires;
 
+pub use arrival::{Arrivals, Flow};
 pub use channels::MemoryChannels;
 pub use connections::{
     Arbitration, ConnectionCost, ConnectionPhase, ConnectionTransfer, ExchangeTimes, LogicalChannels, PhaseTimes, Span,

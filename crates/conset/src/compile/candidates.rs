@@ -3,7 +3,7 @@
 use crate::bounds::Demand;
 
 use super::control::Control;
-use super::plan::{Load, Plan, latency_seconds, plan_seconds};
+use super::plan::{Load, Plan, arrival_seconds, plan_seconds};
 use super::{CompileError, Options, circuits, negotiate, perfect, symmetric};
 
 /// The best plan so far, and its seconds.
@@ -35,8 +35,7 @@ impl Compilation<'_> {
             if !load.fits(resources, network) {
                 return None;
             }
-            let transfers = load.phase_seconds(phase, resources, network);
-            seconds.push(resources.switch_seconds() + transfers + latency_seconds(phase, resources));
+            seconds.push(resources.switch_seconds() + arrival_seconds(phase, resources, network));
         }
         Some(resources.exchange_seconds(seconds.into_iter()))
     }

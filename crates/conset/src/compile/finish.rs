@@ -26,7 +26,7 @@ impl Compilation<'_> {
                 Compiler::Apr if set.orders.is_empty() => {
                     timetable::greedy(&placed, resources, network, stop).ok_or(CompileError::Interrupted)?
                 }
-                _ => timetable::even(&placed, &load, &orders, resources, network),
+                _ => timetable::even(&placed, &orders, resources, network),
             };
             let largest_link_load = load.largest_link_load(network);
             let transfers = timetable::transfers(placed, times, set, stop);

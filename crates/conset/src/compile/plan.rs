@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 use weft_machine::Access;
+use weft_network::{Arrivals, Flow};
 
 use crate::network::{ASKED_EVERY, Network};
 use crate::pattern::ConnectionSet;
@@ -156,17 +157,35 @@ pub fn phase_seconds(phase: &[Placed], resources: &Resources, network: &Network)
     Load::of(phase, network).phase_seconds(phase, resources, network)
 }
 
-/// Seconds of latency of the last word of a phase.
-pub fn latency_seconds(phase: &[Placed], resources: &Resources) -> f64 {
-    let longest = phase.iter().map(|placed| placed.route.len() - 1).max().unwrap_or(0);
-    resources.latency_seconds(longest)
+/// Seconds until the last word of a phase has arrived, all transfers beginning together and arriving together.
+pub fn arrival_seconds(phase: &[Placed], resources: &Resources, network: &Network) -> f64 {
+    let nodes = network.nodes;
+    let receiving = match resources.access {
+        Access::Separate => nodes,
+        Access::Shared => 0,
+    };
+    let flow = |index: usize| {
+        let placed: &Placed = &phase[index];
+        let latency = resources.latency_seconds(placed.route.len() - 1);
+        Flow { latency, alone: placed.words as f64 * resources.word_seconds() }
+    };
+    let uses = |index: usize| {
+        let placed: &Placed = &phase[index];
+        let words = placed.words as f64;
+        let access = |row: usize| (row as u32, words * resources.access_seconds);
+        let ends = [access(placed.source()), access(receiving + placed.destination())];
+        let links = placed.route.windows(2).map(move |pair| {
+            let link = network.link(pair[0], pair[1]);
+            let seconds = words * resources.link_seconds / f64::from(network.multiplicity[link]);
+            ((2 * nodes + link) as u32, seconds)
+        });
+        ends.into_iter().chain(links)
+    };
+    Arrivals::new(2 * nodes + network.links()).earliest(phase.len(), flow, uses)
 }
 
 /// Seconds of a whole plan without orders.
 pub fn plan_seconds(plan: &Plan, resources: &Resources, network: &Network) -> f64 {
-    let seconds = |phase: &Vec<Placed>| {
-        let transfers = phase_seconds(phase, resources, network);
-        resources.switch_seconds() + transfers + latency_seconds(phase, resources)
-    };
+    let seconds = |phase: &Vec<Placed>| resources.switch_seconds() + arrival_seconds(phase, resources, network);
     resources.exchange_seconds(plan.iter().map(seconds))
 }

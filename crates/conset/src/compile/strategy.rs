@@ -4,7 +4,7 @@ use super::candidates::{Best, Compilation};
 use super::improve::First;
 use super::plan::Plan;
 use super::shares::Allowed;
-use super::{CompileError, apr, improve, nested, opposed, shares};
+use super::{CompileError, apr, graded, improve, nested, shares};
 use crate::bounds::{Demand, least_switching, lower_bounds};
 
 /// Vertices over which the paper's compiler may search where its plan is one candidate: some ten seconds.
@@ -21,7 +21,7 @@ const BASELINE_SIZE_BESIDE: usize = 20_000_000;
 const BASELINE_STEPS_BESIDE: (usize, usize) = (500_000, 16);
 
 /// Share of the effort that goes into dividing words among the phases of one plan.
-const DIVIDING: f64 = 0.3;
+const DIVIDING: f64 = 0.15;
 
 /// The same of the first plan, where all phases are to take equally long: mostly others come nearer to the bound.
 const EVEN: f64 = 0.12;
@@ -69,8 +69,9 @@ impl Compilation<'_> {
         let close = shares::improve(self, &plan, &even, self.control.budget() * EVEN, 20_000, best);
         let mut kind = even;
         let is_near = close && self.is_near_bound(best);
-        if let Some((other, allowed)) = (!is_near).then(|| opposed::opposed(self, plan.len())).flatten() {
+        if let Some((other, allowed)) = (!is_near).then(|| graded::graded(self, plan.len())).flatten() {
             let known = best.as_ref().map_or(f64::INFINITY, |(seconds, _)| *seconds);
+            self.consider(Some(other.clone()), best);
             shares::improve(self, &other, &allowed, steps, 23_000, best);
             if best.as_ref().is_some_and(|(seconds, _)| *seconds < known) {
                 kind = allowed;
@@ -106,7 +107,7 @@ impl Compilation<'_> {
         let left = (self.control.budget() - self.control.steps()) * LAST;
         let last = best.as_ref().map(|(_, plan)| plan.clone());
         let improved = |plan: &Plan, best: &mut Best| {
-            let allowed = if plan.len() == kind.parts.len() { kind.clone() } else { Allowed::even(plan.len()) };
+            let allowed = if plan.len() == kind.least.len() { kind.clone() } else { Allowed::even(plan.len()) };
             shares::improve(self, plan, &allowed, left, 22_000, best)
         };
         last.is_some_and(|plan| improved(&plan, best) && plan.len() <= self.least as usize)
@@ -159,8 +160,13 @@ impl Compilation<'_> {
             if let Some(first) = best.as_ref().map(|(_, plan)| First::of(plan, &self.demand)) {
                 // First, so that a search that is interrupted is no worse than it either.
                 self.consider_baseline(BASELINE_SIZE, BASELINE_STEPS, &mut best);
-                nested::nested(self, &mut best);
-                if !(shares::applies(self) && self.divided(&mut best)) {
+                let is_through = if shares::applies(self) {
+                    self.divided(&mut best)
+                } else {
+                    nested::nested(self, &mut best);
+                    false
+                };
+                if !is_through {
                     improve::improve(self, first, &mut best);
                 }
             }

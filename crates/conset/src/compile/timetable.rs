@@ -3,7 +3,7 @@
 use rustc_hash::FxHashMap;
 use weft_machine::Access;
 
-use super::plan::{Load, Placed, phase_seconds};
+use super::plan::{Placed, arrival_seconds, phase_seconds};
 use crate::network::{ASKED_EVERY, Network};
 use crate::pattern::{Connection, ConnectionSet, Order};
 use crate::resources::Resources;
@@ -12,24 +12,19 @@ use crate::schedule::{Piece, Transfer};
 /// Start and duration of each placed connection of a phase.
 pub type Times = Vec<(f64, f64, Vec<Piece>)>;
 
-/// weft's timetable: all transfers of a phase flow at once, each at the rate that lets all end together, so that the
-/// busiest access or link, which no timetable can go below, is busy all the time.
+/// weft's timetable: all transfers of a phase flow at once, each at the rate that lets all arrive together. So those that
+/// have far to go are through sooner, and the busiest access or link, which mostly has others, is busy until nearly the end.
 ///
-/// Rates are even because a program sends and receives element by element (Feldmann, Stricker and Warfel 1993, principle
+/// Rates are constant because a program sends and receives element by element (Feldmann, Stricker and Warfel 1993, principle
 /// 2.1) and links serve waiting channels in turn (section 4.1.2). Where orders bind connections of the same phase, the
 /// phase has stages one after the other; who may wait is divided among stages where that makes them shorter.
-pub fn even(
-    phase: &[Placed],
-    load: &Load,
-    orders: &OrdersByConnection,
-    resources: &Resources,
-    network: &Network,
-) -> Times {
+pub fn even(phase: &[Placed], orders: &OrdersByConnection, resources: &Resources, network: &Network) -> Times {
     let stages = stages(phase, orders);
     let last = stages.iter().copied().max().unwrap_or(0);
     if last == 0 {
-        let seconds = load.phase_seconds(phase, resources, network);
-        return phase.iter().map(|_| (0.0, seconds, Vec::new())).collect();
+        let arrival = arrival_seconds(phase, resources, network);
+        let through = |placed: &Placed| arrival - resources.latency_seconds(placed.route.len() - 1);
+        return phase.iter().map(|placed| (0.0, through(placed), Vec::new())).collect();
     }
     let early = Stages::new(phase, resources, network, last).filled(&stages, &stages);
     let spread = Stages::new(phase, resources, network, last).filled(&stages, &latest(phase, &stages, orders));

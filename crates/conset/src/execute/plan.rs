@@ -4,10 +4,11 @@ use std::sync::Arc;
 
 use rand::seq::SliceRandom;
 use rustc_hash::FxHashMap;
-use weft_comm::{ElementCost, ExchangeMethod, ExchangePlan, PlannedPhase, PlannedTransfer};
+use weft_comm::{ElementCost, ExchangeMethod, ExchangePlan, PlannedPhase, PlannedTransfer, Sharing};
 use weft_machine::{Topology, Vertex};
 
 use crate::pattern::ConnectionSet;
+use crate::resources::Resources;
 use crate::schedule::{Phase, Piece, Schedule, Transfer};
 use crate::sealed::Sealed;
 
@@ -104,7 +105,11 @@ impl Execution {
                         route: links.along(number, transfer)?,
                     });
                 }
-                phases.push(PlannedPhase { transfers, interleaved: is_interleaved(&pieces), continues: stage > 0 });
+                phases.push(PlannedPhase {
+                    transfers,
+                    sharing: sharing(&pieces, &schedule.resources),
+                    continues: stage > 0,
+                });
             }
         }
         let plan = ExchangePlan::new(topology.nodes(), ExchangeMethod::Connections, phases, elements);
@@ -139,7 +144,7 @@ impl Execution {
         };
         let in_phase = |phase: &[u32]| PlannedPhase {
             transfers: phase.iter().map(|index| of(index).0).collect(),
-            interleaved: false,
+            sharing: Sharing::InOrder,
             continues: false,
         };
         let phases = order.chunk_by(|&a, &b| ranks[a as usize] == ranks[b as usize]).map(in_phase).collect();
@@ -196,15 +201,22 @@ fn stages(phase: &Phase, ordered: bool) -> Vec<Vec<Timed<'_>>> {
     stages
 }
 
-/// Whether nodes alternate among their transfers: all flow from the same start to the same end, or some node sends, or
-/// receives, on several connections at the same time.
-fn is_interleaved(pieces: &[Timed]) -> bool {
-    let same = |a: f64, b: f64, scale: f64| (a - b).abs() <= ROUNDING * scale;
-    let all_together = pieces.iter().all(|(_, piece)| {
-        let (_, first) = pieces[0];
-        same(piece.start, first.start, first.duration) && same(piece.duration, first.duration, first.duration)
-    });
-    all_together || overlaps_at_an_end(pieces)
+/// How nodes share their time among their transfers: they alternate where all flow from the same start and end, or arrive,
+/// at the same time, and where some node sends, or receives, on several connections at the same time.
+fn sharing(pieces: &[Timed], resources: &Resources) -> Sharing {
+    // The most that times differ by.
+    let spread = |of: &dyn Fn(&Timed) -> f64| {
+        let range = pieces.iter().map(of).fold((f64::INFINITY, 0.0f64), |(low, high), at| (low.min(at), high.max(at)));
+        range.1 - range.0
+    };
+    let end = |(_, piece): &Timed| piece.start + piece.duration;
+    let starts = spread(&|(_, piece)| piece.start);
+    let (ends, arrivals) = (spread(&end), spread(&|timed| end(timed) + resources.latency_seconds(timed.0.hops())));
+    let rounding = ROUNDING * pieces.first().map_or(0.0, end);
+    if starts <= rounding && ends.min(arrivals) <= rounding {
+        return if arrivals < ends { Sharing::ArrivingTogether } else { Sharing::ThroughTogether };
+    }
+    if overlaps_at_an_end(pieces) { Sharing::ThroughTogether } else { Sharing::InOrder }
 }
 
 fn overlaps_at_an_end(pieces: &[Timed]) -> bool {

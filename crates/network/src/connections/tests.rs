@@ -48,6 +48,17 @@ fn a_node_that_knows_lengths_is_through_with_all_together() {
 }
 
 #[test]
+fn last_words_arrive_together_however_far_they_go() {
+    // Node 0 sends 300 bytes to its neighbour and 100 bytes over three links.
+    let cost = ConnectionCost { hop_time: 100e-9, ..COST };
+    let two = [transfer(0, 1, 300, &[0]), transfer(0, 3, 100, &[1, 2, 3])];
+    assert_eq!(ends(cost, Arbitration::Proportional, &two), [500, 700]);
+    // 300 / (T - 100) + 100 / (T - 300) = 1.
+    assert_eq!(ends(cost, Arbitration::Punctual, &two), [573, 573]);
+    assert_eq!(ends(COST, Arbitration::Punctual, &two), [400, 400]);
+}
+
+#[test]
 fn a_node_sends_and_receives_at_once_or_either() {
     let both = [transfer(0, 1, 100, &[0]), transfer(1, 0, 100, &[1])];
     assert_eq!(ends(COST, Arbitration::InOrder, &both), [100, 100]);
@@ -154,7 +165,9 @@ proptest! {
     #[test]
     fn phases_end_within_their_bounds(
         transfers in transfers(), overlapped: bool,
-        arbitration in proptest::sample::select(vec![Arbitration::InOrder, Arbitration::Interleaved, Arbitration::Proportional]),
+        arbitration in proptest::sample::select(vec![
+            Arbitration::InOrder, Arbitration::Interleaved, Arbitration::Proportional, Arbitration::Punctual,
+        ]),
     ) {
         let cost = ConnectionCost { overlapped, ..COST };
         let times = LogicalChannels::new(8, 8, cost).phase(&transfers, arbitration, Picos(7000));
@@ -171,7 +184,8 @@ proptest! {
         let slack = 100;
         prop_assert!(times.end.0 + slack >= bound);
         // In proportion, whoever has most to do is busy all the time.
-        prop_assert!(arbitration != Arbitration::Proportional || times.end.0 <= bound + slack, "{times:?}");
+        let in_proportion = matches!(arbitration, Arbitration::Proportional | Arbitration::Punctual);
+        prop_assert!(!in_proportion || times.end.0 <= bound + slack, "{times:?}");
         // Some resource is always exhausted while transfers are left, and each is so for what it carries.
         prop_assert!(times.end.0 <= 7000 + 1000 * total + slack);
         prop_assert_eq!(&times, &LogicalChannels::new(8, 8, cost).phase(&transfers, arbitration, Picos(7000)));

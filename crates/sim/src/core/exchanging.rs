@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::cell::OnceCell;
 use std::sync::Arc;
 
-use weft_comm::{ExchangeMethod, ExchangePlan, Numbered, Payload};
+use weft_comm::{ExchangeMethod, ExchangePlan, Numbered, Payload, Sharing};
 use weft_network::{
     Arbitration, ConnectionCost, ConnectionPhase, ConnectionTransfer, LogicalChannels, PooledCost, PooledMessage,
     pass_messages_until,
@@ -175,7 +175,11 @@ impl Core {
             .iter()
             .map(|phase| {
                 let transfers = phase.transfers.iter().map(transfer).collect::<Result<_, _>>()?;
-                let arbitration = if phase.interleaved { Arbitration::Proportional } else { Arbitration::InOrder };
+                let arbitration = match phase.sharing {
+                    Sharing::InOrder => Arbitration::InOrder,
+                    Sharing::ThroughTogether => Arbitration::Proportional,
+                    Sharing::ArrivingTogether => Arbitration::Punctual,
+                };
                 Ok(ConnectionPhase { transfers, arbitration, continues: phase.continues })
             })
             .collect()

@@ -128,11 +128,15 @@ impl Boxes {
 
 /// What one more connection costs.
 pub trait Prices {
+    /// What a node costs at least.
+    const MIN_NODE: u32;
     fn node(&self, vertex: usize) -> u32;
     fn link(&self, link: usize) -> u32;
 }
 
 impl Prices for Copy {
+    const MIN_NODE: u32 = super::PLAIN;
+
     #[inline]
     fn node(&self, vertex: usize) -> u32 {
         self.node_cost[vertex]
@@ -144,23 +148,27 @@ impl Prices for Copy {
     }
 }
 
-/// Dijkstra's algorithm, with arrays that are kept between searches.
+/// Dijkstra's algorithm, with arrays that are kept between searches; on a grid, whose distances are known, towards the
+/// destination (A*: Hart, Nilsson and Raphael 1968).
 #[derive(Clone, Default)]
 pub struct Finder {
     cost: Vec<u32>,
     from: Vec<u32>,
     stamp: Vec<u32>,
+    /// Of a vertex that was reached, what the rest of its path costs at least.
+    rest: Vec<u32>,
     now: u32,
-    queue: BinaryHeap<Reverse<(u32, u32)>>,
+    /// By the cost of the whole path at least; of equal ones first the one that is nearer to the destination.
+    queue: BinaryHeap<Reverse<(u32, u32, u32)>>,
 }
 
 impl Finder {
     /// The cheapest path below `limit`, and how many vertices were visited. Paths pass through no node where there are
     /// switches.
-    pub fn cheapest(
+    pub fn cheapest<P: Prices>(
         &mut self,
         network: &Network,
-        prices: &impl Prices,
+        prices: &P,
         links: bool,
         (source, destination): (usize, usize),
         limit: u32,
@@ -169,16 +177,23 @@ impl Finder {
             self.cost = vec![0; network.vertices];
             self.from = vec![0; network.vertices];
             self.stamp = vec![0; network.vertices];
+            self.rest = vec![0; network.vertices];
             self.now = 0;
         }
         self.now += 1;
         let indirect = network.vertices > network.nodes;
+        let rest = |vertex: usize| match &network.grid {
+            Some(grid) if !indirect => P::MIN_NODE * grid.distance(vertex, destination) as u32,
+            _ => 0,
+        };
         let mut visited = 0;
         self.queue.clear();
-        self.queue.push(Reverse((prices.node(source), source as u32)));
         (self.cost[source], self.stamp[source], self.from[source]) = (prices.node(source), self.now, u32::MAX);
-        while let Some(Reverse((cost, at))) = self.queue.pop() {
+        self.rest[source] = rest(source);
+        self.queue.push(Reverse((self.cost[source] + self.rest[source], self.rest[source], source as u32)));
+        while let Some(Reverse((least, left, at))) = self.queue.pop() {
             let at = at as usize;
+            let cost = least - left;
             if cost > self.cost[at] {
                 continue;
             }
@@ -186,7 +201,7 @@ impl Finder {
             if at == destination {
                 return (Some((cost, self.route(destination))), visited);
             }
-            if cost >= limit {
+            if least >= limit {
                 break;
             }
             if indirect && at < network.nodes && at != source {
@@ -195,9 +210,16 @@ impl Finder {
             for link in network.out(at) {
                 let to = network.to[link] as usize;
                 let next = cost + prices.node(to) + if links { prices.link(link) } else { 0 };
-                if next < limit && (self.stamp[to] != self.now || next < self.cost[to]) {
-                    (self.cost[to], self.stamp[to], self.from[to]) = (next, self.now, at as u32);
-                    self.queue.push(Reverse((next, to as u32)));
+                let is_new = self.stamp[to] != self.now;
+                if next >= limit || !is_new && next >= self.cost[to] {
+                    continue;
+                }
+                if is_new {
+                    self.rest[to] = rest(to);
+                }
+                (self.cost[to], self.stamp[to], self.from[to]) = (next, self.now, at as u32);
+                if next + self.rest[to] < limit {
+                    self.queue.push(Reverse((next + self.rest[to], self.rest[to], to as u32)));
                 }
             }
         }
@@ -213,5 +235,65 @@ impl Finder {
         }
         route.reverse();
         route
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use weft_machine::Topology;
+
+    use super::*;
+
+    /// Prices of nodes and links.
+    struct Fixed(Vec<u32>, Vec<u32>);
+
+    impl Prices for Fixed {
+        const MIN_NODE: u32 = 3;
+
+        fn node(&self, vertex: usize) -> u32 {
+            self.0[vertex]
+        }
+
+        fn link(&self, link: usize) -> u32 {
+            self.1[link]
+        }
+    }
+
+    /// The cheapest cost by relaxing all links until nothing changes.
+    fn by_relaxing(network: &Network, prices: &Fixed, source: usize, destination: usize) -> u32 {
+        let mut cost = vec![UNREACHED; network.vertices];
+        cost[source] = prices.0[source];
+        for _ in 0..network.vertices {
+            for at in 0..network.vertices {
+                for link in network.out(at) {
+                    let to = network.to[link] as usize;
+                    cost[to] = cost[to].min(cost[at] + prices.0[to] + prices.1[link]);
+                }
+            }
+        }
+        cost[destination]
+    }
+
+    proptest! {
+        /// The path is one, costs what is said, and no path costs less.
+        #[test]
+        fn no_path_is_cheaper(
+            prices in proptest::collection::vec(3u32..40, 20), links in proptest::collection::vec(0u32..30, 80),
+            (source, apart) in (0usize..20, 1usize..20), is_torus: bool,
+        ) {
+            let ends = (source, (source + apart) % 20);
+            let extents = vec![4, 5];
+            let network = Network::new(&if is_torus { Topology::Torus { extents } } else { Topology::Mesh { extents } });
+            let prices = Fixed(prices, links);
+            let least = by_relaxing(&network, &prices, ends.0, ends.1);
+            let (path, _) = Finder::default().cheapest(&network, &prices, true, ends, least + 1);
+            let (cost, route) = path.expect("there is one");
+            let nodes: u32 = route.iter().map(|&node| prices.0[node as usize]).sum();
+            let links: u32 = route.windows(2).map(|pair| prices.1[network.link(pair[0], pair[1])]).sum();
+            prop_assert_eq!((cost, nodes + links), (least, least));
+            prop_assert_eq!((route[0] as usize, route[route.len() - 1] as usize), ends);
+            prop_assert!(Finder::default().cheapest(&network, &prices, true, ends, least).0.is_none());
+        }
     }
 }

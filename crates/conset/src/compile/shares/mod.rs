@@ -2,8 +2,8 @@
 //!
 //! Negotiation keeps connections whole, or halves them. Where few connections of very different lengths meet at a node
 //! they do not fill phases evenly then, and a phase takes the time of its busiest access or link. Here every phase gets
-//! the same time; what is over its limit gives words to other phases, and routes change, until nothing is over or it does not get
-//! better.
+//! so much time until all has arrived; what is over its limit gives words to other phases, and routes change, until nothing is
+//! over or it does not get better.
 
 mod state;
 
@@ -13,7 +13,7 @@ use weft_base::generator;
 
 use super::candidates::{Best, Compilation};
 use super::plan::Plan;
-use crate::bounds::{Demand, lower_bounds};
+use crate::bounds::{Demand, least_switching, longest_value, lower_bounds};
 use state::State;
 
 /// Keys of a state, beyond which it would take too much memory.
@@ -31,7 +31,7 @@ const MAX_BOLD: usize = 8;
 /// What a share more or less is worth, so that equals end with fewer.
 const SHARE: f64 = 0.01;
 
-/// How far above the bound of transfers is good enough.
+/// How far above the bound of all phases, without switching, is good enough.
 const CLOSE: f64 = 1.01;
 
 /// A move of words.
@@ -48,19 +48,38 @@ pub fn applies(compilation: &Compilation) -> bool {
     compilation.options.split && set.orders.is_empty() && set.uniform_words().is_none()
 }
 
-/// What each phase may have.
+/// How time is divided among phases.
 #[derive(Clone)]
 pub struct Allowed {
-    /// Its part of the time of all transfers.
-    pub parts: Vec<f64>,
-    /// Links of a route that is looked for.
-    pub hops: Vec<u32>,
+    /// Seconds that each phase has at least, until all has arrived, as long as there are as many.
+    pub least: Vec<f64>,
 }
 
 impl Allowed {
-    /// The same time for every phase, and routes of any length.
+    /// The same time for every phase.
     pub fn even(phases: usize) -> Allowed {
-        Allowed { parts: vec![1.0 / phases as f64; phases], hops: vec![u32::MAX; phases] }
+        Allowed { least: vec![0.0; phases] }
+    }
+
+    /// `seconds` over the phases: what each has at least, and then those more that have the least.
+    fn divided(&self, seconds: f64) -> Vec<f64> {
+        let all: f64 = self.least.iter().sum();
+        if all >= seconds {
+            return self.least.iter().map(|least| least / all * seconds).collect();
+        }
+        let mut sorted = self.least.clone();
+        sorted.sort_unstable_by(f64::total_cmp);
+        // Those that have less than the level have the level.
+        let (mut level, mut below) = (0.0, 0.0);
+        for (count, least) in sorted.iter().enumerate() {
+            let others = all - below;
+            if count > 0 && (seconds - others) / count as f64 <= *least {
+                break;
+            }
+            below += least;
+            level = (seconds - (all - below)) / (count + 1) as f64;
+        }
+        self.least.iter().map(|least| least.max(level)).collect()
     }
 }
 
@@ -79,20 +98,21 @@ pub fn improve(
         return false;
     }
     let bounds = lower_bounds(demand, false);
-    let least = bounds.iter().filter(|bound| bound.is_of_transfers()).map(|bound| bound.value).fold(0.0, f64::max);
+    let transfers = bounds.iter().filter(|bound| bound.is_of_transfers()).map(|bound| bound.value).fold(0.0, f64::max);
+    let shortest = least_switching(demand) - demand.resources.switch_seconds();
+    let least = transfers.max(longest_value(demand, false).unwrap_or(0.0)) + plan.len() as f64 * shortest;
     let end = compilation.control.steps() + steps;
-    let mut state = State::new(demand, plan);
-    state.most_hops.clone_from(&allowed.hops);
+    let state = State::new(demand, plan);
     let mut search = Search {
         state,
-        parts: &allowed.parts,
+        allowed,
         random: generator(compilation.control.seed, stream),
         patience: 3000,
         bold: plan.len() <= MAX_BOLD,
     };
-    let mut high = search.state.seconds().iter().sum::<f64>();
+    let mut high = search.state.arrivals().iter().sum::<f64>();
     while high > least * CLOSE && !search.is_over(compilation, end) {
-        high = search.bisect(compilation, (least, high), end, best);
+        high = search.descend(compilation, (least, high), end, best);
         search.patience *= 2;
         search.bold = !search.bold;
     }
@@ -101,12 +121,11 @@ pub fn improve(
 
 struct Search<'a> {
     state: State<'a>,
-    /// Of the time of all transfers, each phase.
-    parts: &'a [f64],
+    allowed: &'a Allowed,
     random: Xoshiro256PlusPlus,
     /// Moves without progress before a limit is given up.
     patience: usize,
-    /// Whether it tries limits next to the bound first and goes on where it is stuck.
+    /// Whether it takes long steps first and goes on where it is stuck.
     bold: bool,
 }
 
@@ -115,18 +134,18 @@ impl Search<'_> {
         compilation.control.is_over() || compilation.control.steps() >= end
     }
 
-    /// The least seconds of transfers that the search comes to, from limits next to the bound to those that it can keep.
-    fn bisect(&mut self, compilation: &Compilation, (least, mut high): (f64, f64), end: f64, best: &mut Best) -> f64 {
+    /// The least seconds of all phases that the search comes to, in steps towards the bound that become shorter where one
+    /// fails: from a plan that keeps the last limit the next is reached in few moves, and from one far above it in many.
+    fn descend(&mut self, compilation: &Compilation, (least, mut high): (f64, f64), end: f64, best: &mut Best) -> f64 {
         let phases = self.state.phases;
-        let mut low = least;
+        let mut step = if self.bold { 0.75 } else { 0.2 };
         let mut kept = self.state.clone();
-        while high > least * CLOSE && high - low > 0.003 * high {
-            let step = if self.bold { 0.25 } else { 0.5 };
-            let next = (low + (high - low) * step).max(least * CLOSE.sqrt());
+        while high > least * CLOSE && step * (high - least) > 0.002 * high {
+            let next = (high - step * (high - least)).max(least * CLOSE.sqrt());
             compilation.report(&format!("{phases} phases, words divided for {:.3} ms", next * 1e3), best);
-            self.state.limit(&self.parts.iter().map(|part| next * part).collect::<Vec<f64>>());
+            self.state.limit(&self.allowed.divided(next));
             let within = self.within_limits(compilation, end);
-            let seconds = self.state.seconds().iter().sum::<f64>();
+            let seconds = self.state.arrivals().iter().sum::<f64>();
             if seconds < high && self.state.is_plan() {
                 high = seconds;
                 compilation.consider(Some(self.state.plan()), best);
@@ -136,7 +155,7 @@ impl Search<'_> {
                 break;
             }
             if !within {
-                low = low.max(next);
+                step /= 2.0;
                 if !self.bold && !self.state.is_plan() {
                     self.state.clone_from(&kept);
                 }
@@ -229,20 +248,26 @@ impl Search<'_> {
     ) {
         let state = &mut self.state;
         let own = &state.shares[share as usize];
-        let (connection, all, from) = (own.connection, own.words, own.phase);
+        let (connection, all, from, hops) = (own.connection, own.words, own.phase, own.route.len() - 1);
         let there = state.share_in(connection, phase);
-        let already = there.map_or(0, |there| state.shares[there as usize].words);
+        let (already, hops_there) = match there {
+            Some(there) => (state.shares[there as usize].words, state.shares[there as usize].route.len() - 1),
+            None => (0, state.hops(connection)),
+        };
         let ends = state.end_rows(connection);
         let slack = ends.iter().map(|&row| state.slack(state.key(phase, row))).min().unwrap_or(0);
+        let slack = state.words_of(phase, hops_there, slack);
         // To free a channel all words have to go.
-        let part = if state.is_channels(key % state.key(1, 0)) { all } else { all.min(state.excess(key)) };
+        let is_channel = state.is_channels(key % state.key(1, 0));
+        let part = if is_channel { all } else { all.min(state.words_of(from, hops, state.excess(key)).max(1)) };
         let amounts = [all, part, slack.min(part)];
         for (index, &words) in amounts.iter().enumerate() {
-            if words == 0 || amounts[..index].contains(&words) || already + words > state.limits_alone[phase] {
+            let is_new = words > 0 && !amounts[..index].contains(&words);
+            if !is_new || !state.is_in_time(phase, hops_there, already + words) {
                 continue;
             }
-            let more = words as i64;
-            let mut change = state.change_of(from, &state.shares[share as usize].rows, -more);
+            let less = state.load_change(share, -(words as i64));
+            let mut change = state.change_of(from, &state.shares[share as usize].rows, less);
             state.steps += 16;
             if words == all {
                 change += state.change_of(from, &state.shares[share as usize].channel_rows, -1) - SHARE;
@@ -250,15 +275,18 @@ impl Search<'_> {
             let known = best.as_ref().map_or(f64::INFINITY, |(change, _)| *change);
             let route = match there {
                 Some(there) => {
+                    let more = state.load_change(there, words as i64);
                     change += state.change_of(phase, &state.shares[there as usize].rows, more);
                     None
                 }
                 None => {
-                    if change + state.change_of(phase, &ends, more) >= known || *routes >= MAX_ROUTES {
+                    let least = state.load(phase, hops_there, words) as i64;
+                    if change + state.change_of(phase, &ends, least) >= known || *routes >= MAX_ROUTES {
                         continue;
                     }
                     *routes += 1;
                     let Some(route) = state.route(connection, phase, words) else { break };
+                    let more = state.load(phase, route.len() - 1, words) as i64;
                     change += state.change_of(phase, &state.rows_of(connection, &route), more)
                         + state.change_of(phase, &state.channel_rows(&route), 1)
                         + SHARE;
@@ -276,13 +304,18 @@ impl Search<'_> {
         let state = &mut self.state;
         let own = state.shares[share as usize].clone();
         let Some(route) = state.route(own.connection, own.phase, own.words) else { return };
-        let only =
-            |of: &[u32], other: &[u32]| -> Vec<u32> { of.iter().copied().filter(|row| !other.contains(row)).collect() };
+        let load = state.load(own.phase, route.len() - 1, own.words) as i64;
+        let before = own.load as i64;
         let mut change = 0.0;
-        let channels = (state.channel_rows(&route), &own.channel_rows, 1);
-        for (rows, before, more) in [(state.rows_of(own.connection, &route), &own.rows, own.words as i64), channels] {
-            change += state.change_of(own.phase, &only(&rows, before), more);
-            change += state.change_of(own.phase, &only(before, &rows), -more);
+        let channels = (state.channel_rows(&route), &own.channel_rows, [1, 1]);
+        for (rows, known, [more, less]) in
+            [(state.rows_of(own.connection, &route), &own.rows, [load, before]), channels]
+        {
+            let (common, new): (Vec<u32>, Vec<u32>) = rows.iter().copied().partition(|row| known.contains(row));
+            let left: Vec<u32> = known.iter().copied().filter(|row| !rows.contains(row)).collect();
+            change += state.change_of(own.phase, &new, more);
+            change += state.change_of(own.phase, &common, more - less);
+            change += state.change_of(own.phase, &left, -less);
         }
         if route != own.route && best.as_ref().is_none_or(|(known, _)| change < *known) {
             *best = Some((change, Move::Route { share, route }));

@@ -4,7 +4,7 @@ use weft_machine::Access;
 
 use crate::bounds::Demand;
 use crate::compile::negotiate::routes::{Finder, Prices, UNREACHED};
-use crate::compile::plan::{Placed, Plan};
+use crate::compile::plan::{Placed, Plan, arrival_seconds};
 use crate::resources::Resources;
 
 /// The price of a node with a free channel, in [`State::route`].
@@ -22,6 +22,8 @@ pub struct Share {
     pub connection: u32,
     pub phase: usize,
     pub words: u64,
+    /// Words of a row within the time of its phase that it takes as much as: more than its own where it has far to go.
+    pub load: u64,
     pub route: Vec<u32>,
     /// The rows that its words take time of: the accesses of its ends, then the links of its route.
     pub rows: Vec<u32>,
@@ -34,6 +36,9 @@ pub struct Share {
 ///
 /// A *row* is an access, a link or the channels of a node; a *key* is a row in a phase. Keys that stay over their limits
 /// weigh more from time to time, so that the search leaves where it is stuck (Morris 1993, the breakout method).
+///
+/// All shares of a phase arrive together: one whose last word arrives l seconds after it is sent has that much less time
+/// than the phase, and takes as much of a row as one with D / (D - l) times its words that has no way to go.
 #[derive(Clone)]
 pub struct State<'a> {
     demand: &'a Demand<'a>,
@@ -48,10 +53,8 @@ pub struct State<'a> {
     limits: Vec<u64>,
     scales: Vec<f64>,
     weights: Vec<f32>,
-    /// Words of one connection alone within the time of each phase.
-    pub limits_alone: Vec<u64>,
-    /// Links that a route of each phase may have.
-    pub most_hops: Vec<u32>,
+    /// Seconds that each phase may take until all has arrived.
+    seconds: Vec<f64>,
     link_channels: Vec<u32>,
     starts: Vec<u32>,
     ends: Vec<u32>,
@@ -78,8 +81,7 @@ impl<'a> State<'a> {
             limits: vec![u64::MAX / 4; phases * rows],
             scales: vec![0.0; phases * rows],
             weights: vec![1.0; phases * rows],
-            limits_alone: vec![u64::MAX / 4; phases],
-            most_hops: vec![u32::MAX; phases],
+            seconds: vec![f64::INFINITY; phases],
             link_channels: vec![0; phases * links],
             starts: vec![0; phases * nodes],
             ends: vec![0; phases * nodes],
@@ -94,6 +96,37 @@ impl<'a> State<'a> {
             }
         }
         state
+    }
+
+    /// What `words` over so many links take of a row within the time of a phase, in words. More than a row has where they do
+    /// not arrive in time on their own.
+    pub fn load(&self, phase: usize, hops: usize, words: u64) -> u64 {
+        let resources = self.demand.resources;
+        let (all, latency) = (self.seconds[phase], resources.latency_seconds(hops));
+        if latency == 0.0 || all.is_infinite() || words == 0 {
+            return words;
+        }
+        let (left, alone) = (all - latency, words as f64 * resources.word_seconds());
+        if left * (1.0 + 1e-9) < alone {
+            return words + (all / resources.word_seconds()).ceil() as u64;
+        }
+        (words as f64 * all / left).ceil() as u64
+    }
+
+    /// Words whose load is `load`, about, where their way is of so many links.
+    pub fn words_of(&self, phase: usize, hops: usize, load: u64) -> u64 {
+        let latency = self.demand.resources.latency_seconds(hops);
+        if latency == 0.0 || self.seconds[phase].is_infinite() {
+            return load;
+        }
+        (load as f64 * (1.0 - latency / self.seconds[phase]).max(0.0)) as u64
+    }
+
+    /// Whether words of a connection arrive in time over so many links, if nothing is in their way.
+    pub fn is_in_time(&self, phase: usize, hops: usize, words: u64) -> bool {
+        let resources = self.demand.resources;
+        let alone = words as f64 * resources.word_seconds() + resources.latency_seconds(hops);
+        alone <= self.seconds[phase] * (1.0 + 1e-9)
     }
 
     /// Gives each phase so many seconds.
@@ -111,7 +144,16 @@ impl<'a> State<'a> {
             self.scales[key] = 1.0 / unit;
         }
         self.weights.fill(1.0);
-        self.limits_alone = seconds.iter().map(|&seconds| words(seconds, resources.word_seconds())).collect();
+        self.seconds = seconds.to_vec();
+        for share in 0..self.shares.len() {
+            let Share { phase, words, load, ref route, .. } = self.shares[share];
+            let (before, now) = (load as i64, self.load(phase, route.len() - 1, words) as i64);
+            for index in 0..self.shares[share].rows.len() {
+                let key = self.key(phase, self.shares[share].rows[index]);
+                self.words[key] = self.words[key].strict_add_signed(now - before);
+            }
+            self.shares[share].load = now as u64;
+        }
         self.over.clear();
         self.over_index.fill(u32::MAX);
         for key in 0..self.words.len() {
@@ -231,13 +273,26 @@ impl<'a> State<'a> {
         shares.iter().copied().find(|&share| self.shares[share as usize].phase == phase)
     }
 
+    /// Links of a shortest path of a connection.
+    pub fn hops(&self, connection: u32) -> usize {
+        self.demand.hops[connection as usize] as usize
+    }
+
+    /// How much a share's load changes with more words, or fewer.
+    pub fn load_change(&self, share: u32, more: i64) -> i64 {
+        let Share { phase, words, load, ref route, .. } = self.shares[share as usize];
+        self.load(phase, route.len() - 1, words.strict_add_signed(more)) as i64 - load as i64
+    }
+
     /// Gives a share more words, or fewer.
     pub fn resize(&mut self, share: u32, more: i64) {
         let Share { phase, .. } = self.shares[share as usize];
-        self.shares[share as usize].words = self.shares[share as usize].words.strict_add_signed(more);
+        let change = self.load_change(share, more);
+        let own = &mut self.shares[share as usize];
+        (own.words, own.load) = (own.words.strict_add_signed(more), own.load.strict_add_signed(change));
         for index in 0..self.shares[share as usize].rows.len() {
             let key = self.key(phase, self.shares[share as usize].rows[index]);
-            self.words[key] = self.words[key].strict_add_signed(more);
+            self.words[key] = self.words[key].strict_add_signed(change);
             self.note(key);
         }
     }
@@ -259,16 +314,16 @@ impl<'a> State<'a> {
     pub fn open(&mut self, connection: u32, phase: usize, words: u64, route: Vec<u32>) {
         self.count(phase, &route, 1);
         let (rows, channel_rows) = (self.rows_of(connection, &route), self.channel_rows(&route));
-        let share = self.shares.len() as u32;
-        let takes = rows.iter().map(|&row| (row, words)).chain(channel_rows.iter().map(|&row| (row, 1)));
-        for (row, words) in takes {
+        let (share, load) = (self.shares.len() as u32, self.load(phase, route.len() - 1, words));
+        let takes = rows.iter().map(|&row| (row, load)).chain(channel_rows.iter().map(|&row| (row, 1)));
+        for (row, load) in takes {
             let key = self.key(phase, row);
             self.of_key[key].push(share);
-            self.words[key] += words;
+            self.words[key] += load;
             self.note(key);
         }
         self.of_connection[connection as usize].push(share);
-        self.shares.push(Share { connection, phase, words, route, rows, channel_rows });
+        self.shares.push(Share { connection, phase, words, load, route, rows, channel_rows });
     }
 
     /// Closes a share; the last one gets its number.
@@ -312,7 +367,7 @@ impl<'a> State<'a> {
         if taken(self.starts[phase * nodes + source]) || taken(self.ends[phase * nodes + destination]) {
             return None;
         }
-        if hops[connection as usize] > self.most_hops[phase] {
+        if !self.is_in_time(phase, hops[connection as usize] as usize, words) {
             return None;
         }
         let keys = phase * self.rows..(phase + 1) * self.rows;
@@ -325,26 +380,18 @@ impl<'a> State<'a> {
             weights: &self.weights[keys.clone()],
             limits: &self.limits[keys.clone()],
             scales: &self.scales[keys],
-            words,
+            load: self.load(phase, hops[connection as usize] as usize, words),
         };
         let most = STEP * (hops[connection as usize] + MAX_DETOUR);
         let (cheapest, visited) = self.finder.cheapest(network, &open, true, (source, destination), most);
         self.steps += 4 * visited;
-        cheapest.map(|(_, route)| route).filter(|route| route.len() - 1 <= self.most_hops[phase] as usize)
+        cheapest.map(|(_, route)| route).filter(|route| self.is_in_time(phase, route.len() - 1, words))
     }
 
-    /// Seconds of the transfers of each phase.
-    pub fn seconds(&self) -> Vec<f64> {
-        let alone = self.demand.resources.word_seconds();
-        let mut seconds = vec![0.0f64; self.phases];
-        for (key, &words) in self.words.iter().enumerate() {
-            let (phase, row) = self.phase_and_row(key);
-            seconds[phase] = seconds[phase].max(words as f64 * self.word_seconds(row).unwrap_or(0.0));
-        }
-        for share in &self.shares {
-            seconds[share.phase] = seconds[share.phase].max(share.words as f64 * alone);
-        }
-        seconds
+    /// Seconds until all of each phase has arrived.
+    pub fn arrivals(&self) -> Vec<f64> {
+        let Demand { resources, network, .. } = *self.demand;
+        self.plan().iter().map(|phase| arrival_seconds(phase, resources, network)).collect()
     }
 
     pub fn plan(&self) -> Plan {
@@ -371,10 +418,14 @@ struct Open<'a> {
     weights: &'a [f32],
     limits: &'a [u64],
     scales: &'a [f64],
-    words: u64,
+    /// Of the share that is to be opened, over its shortest path.
+    load: u64,
 }
 
 impl Prices for Open<'_> {
+    const MIN_NODE: u32 = STEP;
+
+    #[inline]
     fn node(&self, vertex: usize) -> u32 {
         if vertex >= self.nodes {
             return STEP;
@@ -384,13 +435,14 @@ impl Prices for Open<'_> {
         STEP + (over * self.weights[row] * (4 * STEP) as f32).min(1e6) as u32
     }
 
+    #[inline]
     fn link(&self, link: usize) -> u32 {
         let wires = self.multiplicity[link];
         if self.resources.link_channels.is_some_and(|limit| self.link_channels[link] >= limit * wires) {
             return UNREACHED;
         }
         let row = 2 * self.nodes + link;
-        let over = (self.used[row] + self.words).saturating_sub(self.limits[row]) as f64;
+        let over = (self.used[row] + self.load).saturating_sub(self.limits[row]) as f64;
         (over * self.scales[row] * f64::from(self.weights[row]) * 8.0 * f64::from(STEP)).min(1e6) as u32
     }
 }
@@ -417,7 +469,7 @@ mod tests {
     }
 
     #[test]
-    fn routes_are_no_longer_than_their_phase_allows() {
+    fn routes_are_no_longer_than_their_phase_has_time_for() {
         let machine = weft_machine::find("iwarp64").unwrap();
         let resources =
             Resources { topology: Topology::Torus { extents: vec![4, 4] }, ..Resources::of(&machine).unwrap() };
@@ -425,22 +477,28 @@ mod tests {
         let hops = vec![2; set.connections.len()];
         let demand = Demand { set: &set, resources: &resources, network: &network, hops: &hops };
         let mut state = State::new(&demand, &vec![Vec::new(); PHASES]);
-        state.limit(&[1.0; PHASES]);
-        state.most_hops = vec![2, 1, u32::MAX];
+        let alone =
+            |words: u64, links: usize| words as f64 * resources.word_seconds() + resources.latency_seconds(links);
+        state.limit(&[alone(10, 2), alone(10, 1), 1.0]);
         assert_eq!(state.route(0, 0, 10).map(|route| route.len()), Some(3));
+        assert_eq!(state.route(0, 0, 11), None);
         assert_eq!(state.route(0, 1, 10), None);
         assert_eq!(state.route(0, 2, 10).map(|route| route.len()), Some(3));
+        // All of the time is theirs, though a part of it is latency.
+        assert_eq!(state.load(0, 2, 10), (alone(10, 2) / resources.word_seconds()).ceil() as u64);
+        assert!(state.load(0, 2, 11) > state.load(0, 2, 10) && state.load(0, 0, 10) == 10);
     }
 
     proptest! {
         /// After any moves each key has what a count of the whole plan says, and is over its limit if that is more.
         #[test]
         fn keys_have_what_their_shares_take(
-            moves in proptest::collection::vec((0u32..10, 0usize..PHASES, 1u64..120), 0..60),
+            moves in proptest::collection::vec((0u32..10, 0usize..PHASES, 1u64..120), 0..60), latency: bool,
         ) {
             let machine = weft_machine::find("iwarp64").unwrap();
             let topology = Topology::Torus { extents: vec![4, 4] };
-            let resources = Resources { topology, node_channels: Some(3), ..Resources::of(&machine).unwrap() };
+            let hop_seconds = if latency { 2e-7 } else { 0.0 };
+            let resources = Resources { topology, node_channels: Some(3), hop_seconds, ..Resources::of(&machine).unwrap() };
             let (set, network) = (connections(), Network::new(&resources.topology));
             let hops: Vec<u32> = set.connections.iter().map(|_| 2).collect();
             let demand = Demand { set: &set, resources: &resources, network: &network, hops: &hops };
@@ -466,10 +524,16 @@ mod tests {
                 }
             }
             let mut expected = Vec::new();
-            for phase in 0..PHASES {
+            for (phase, &limit) in LIMITS.iter().enumerate() {
+                // A share with far to go counts as more words.
+                let words = |share: &Share| {
+                    let seconds = limit as f64 * resources.access_seconds;
+                    let left = seconds - resources.latency_seconds(share.route.len() - 1);
+                    if latency { (share.words as f64 * seconds / left).ceil() as u64 } else { share.words }
+                };
                 let shares = state.shares.iter().filter(|share| share.phase == phase);
                 let placed: Vec<Placed> = shares
-                    .map(|s| Placed { connection: s.connection, words: s.words, route: s.route.clone() })
+                    .map(|s| Placed { connection: s.connection, words: words(s), route: s.route.clone() })
                     .collect();
                 let load = Load::of(&placed, &network);
                 expected.extend(load.sent);
