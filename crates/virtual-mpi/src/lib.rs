@@ -38,6 +38,8 @@ mod request;
 mod session;
 mod shell;
 mod sleep;
+mod sleep_here;
+mod sleeping_calls;
 mod table;
 mod target;
 mod threads;

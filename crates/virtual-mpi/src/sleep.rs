@@ -10,6 +10,7 @@ use weft_comm::{Communicator as _, Work};
 use crate::errors::Object;
 use crate::rank::{Phase, Rank, current};
 use crate::shell;
+use crate::threads::threads_of_process;
 
 /// The rank sleeps in virtual time; 1 if it did. It does not where nobody has begun to communicate or has ended to, and
 /// on threads that the program has started: 0, and the caller sleeps otherwise.
@@ -25,6 +26,13 @@ pub extern "C" fn weft_sleep(seconds: c_double) -> c_int {
         Ok(())
     });
     1
+}
+
+/// As [`weft_sleep`], for the C library's functions: also not where the process has other threads, which may be what the
+/// program waits for. Python's scripts know their threads from those of libraries, and do not come here.
+#[unsafe(no_mangle)]
+pub extern "C" fn weft_sleep_alone(seconds: c_double) -> c_int {
+    if threads_of_process() > 1 { 0 } else { weft_sleep(seconds) }
 }
 
 /// Longer than this nobody sleeps in a run: a month. The clock counts some months altogether.

@@ -300,7 +300,7 @@ fn processor_time() -> Duration {
 
 /// How many threads this process has: each is a folder (proc(5)), which the number of links of the folder around them
 /// tells at once where the system counts them so.
-fn threads_of_process() -> usize {
+pub fn threads_of_process() -> usize {
     let folder = "/proc/self/task";
     match fs::metadata(folder).map_or(0, |folder| folder.nlink()) {
         0..=2 => fs::read_dir(folder).map_or(usize::MAX, Iterator::count),

@@ -12,6 +12,9 @@ mod exchanges;
 mod inner;
 mod objects;
 mod passing;
+mod sleep_here;
+#[path = "../../virtual-mpi/src/sleeping_calls.rs"]
+mod sleeping_calls;
 mod special;
 mod translation;
 

@@ -37,9 +37,16 @@ impl Function {
 /// The variable that names the library which stands in for MPICH.
 const LIBRARY: &str = "WEFT_RUN_LIBRARY";
 
+/// The library that stands in for MPICH, once it is loaded.
+static LOADED: OnceLock<usize> = OnceLock::new();
+
+/// Whether the program has called MPI.
+pub fn is_loaded() -> bool {
+    LOADED.get().is_some()
+}
+
 /// The library that stands in for MPICH; other symbols of the program do not get between its own.
 fn library() -> *mut c_void {
-    static LOADED: OnceLock<usize> = OnceLock::new();
     let load = || {
         let path = std::env::var(LIBRARY).unwrap_or_default();
         let path = std::ffi::CString::new(path).unwrap_or_default();

@@ -16,6 +16,10 @@ mod exchanges;
 mod inner;
 #[path = "../../virtual-openmpi/src/passing.rs"]
 mod passing;
+#[path = "../../virtual-openmpi/src/sleep_here.rs"]
+mod sleep_here;
+#[path = "../../virtual-mpi/src/sleeping_calls.rs"]
+mod sleeping_calls;
 mod special;
 mod translation;
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import sys
 import traceback
 from collections.abc import Callable
@@ -71,11 +72,11 @@ def _run(
             print(end.code, file=sys.stderr)
             codes[rank] = 1
         ending.end()
-    except BaseException:
+    except BaseException as error:
         flush()
         text = traceback.format_exc().splitlines()
         print("\n".join(f"[rank {rank}] {line}" for line in text), file=sys.stderr)
-        fail(rank, 1, text[-1])
+        fail(rank, 128 + signal.SIGINT if isinstance(error, KeyboardInterrupt) else 1, text[-1])
 
 
 def _write(path: str, report: Report, codes: list[int]) -> None:

@@ -6,6 +6,7 @@ import subprocess
 import time
 from collections.abc import Sequence
 
+from weft.hosting.waiting import wait
 from weft.launch.mpiexec import command
 
 __all__ = ["HERE", "launch"]
@@ -18,11 +19,5 @@ def launch(program: Sequence[str], ranks: int) -> tuple[int, float]:
     """Run a program with the launcher that weft itself uses; its exit code and how long it took, in seconds."""
     start = time.perf_counter()
     with subprocess.Popen([*command(), "-n", str(ranks), *program]) as process:
-        while True:
-            try:
-                code = process.wait()
-                break
-            except KeyboardInterrupt:
-                # The launcher has got the signal too, and ends the ranks.
-                continue
+        code, _ = wait(process)
     return (128 - code if code < 0 else code), time.perf_counter() - start

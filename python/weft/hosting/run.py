@@ -9,6 +9,7 @@ import logging
 import math
 import os
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -28,6 +29,7 @@ from weft.hosting.library import OPEN_MPI_NAME, STANDARD_NAMES, open_mpi_path, s
 from weft.hosting.library import path as library_path
 from weft.hosting.placing import nodes_of
 from weft.hosting.rates import Rate, factor, rates
+from weft.hosting.waiting import wait
 
 __all__ = ["HostedRun", "run"]
 
@@ -194,7 +196,7 @@ def run(
             wanted = HEAP if scale is None else {}
             heap = {name: value for name, value in wanted.items() if name not in os.environ}
             own = {"script": str(path.resolve()), "arguments": list(arguments), "heap": list(heap)}
-            code = _start("weft.hosting", request | own, heap)
+            code, interrupted = _start("weft.hosting", request | own, heap)
         else:
             command = _command(path, sort, arguments)
             # Python has its modules to load; a program has at least the libraries of C and of MPI.
@@ -203,9 +205,9 @@ def run(
             variables = _names(Path(folder))
             if sort is Kind.SCRIPT and scale is None:
                 variables |= {name: value for name, value in ONE_THREAD.items() if name not in os.environ}
-            code = _start("weft.hosting.processes", request | processes, variables)
+            code, interrupted = _start("weft.hosting.processes", request | processes, variables)
         if not report.exists():
-            raise HostedError(f"{path.name} ended with exit code {code} before the run did", code or 1)
+            raise _without_report(path.name, code, interrupted)
         outcome = json.loads(report.read_text())
         if outcome["error"] is not None:
             raise HostedError(_message(outcome), code or 1)
@@ -438,16 +440,22 @@ HEAP = {"PYTHONMALLOC": "malloc", "GLIBC_TUNABLES": "glibc.malloc.hugetlb=1"}
 of the caches where there are many; with small pages their addresses are, too."""
 
 
-def _start(module: str, request: dict[str, object], variables: Mapping[str, str] | None = None) -> int:
-    """Run the process that holds the ranks, or starts theirs; its exit code."""
+def _start(module: str, request: dict[str, object], variables: Mapping[str, str] | None = None) -> tuple[int, bool]:
+    """Run the process that holds the ranks, or starts theirs; its exit code, and whether it was interrupted."""
     command = [sys.executable, "-m", module, json.dumps(request)]
     with subprocess.Popen(command, env=os.environ | dict(variables or {})) as process:
-        while True:
-            try:
-                return process.wait()
-            except KeyboardInterrupt:
-                # The process has got the signal too, and says where its ranks were.
-                continue
+        return wait(process)
+
+
+def _without_report(name: str, code: int, interrupted: bool) -> HostedError:
+    """What is said where the process that holds the ranks, or starts theirs, has ended before the run did."""
+    if interrupted or -code in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        return HostedError("the run was interrupted", 128 + signal.SIGINT)
+    if code < 0:
+        number = -code
+        known = next((f" ({one.name})" for one in signal.Signals if one == number), "")
+        return HostedError(f"the process that runs {name} was ended by signal {number}{known}", 128 + number)
+    return HostedError(f"{name} ended with exit code {code} before the run did", code or 1)
 
 
 def _message(report: dict[str, object]) -> str:

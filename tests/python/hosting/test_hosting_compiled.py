@@ -32,6 +32,7 @@ HEAD = """#include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 int rank, size;
 int main(int argc, char **argv) {
@@ -362,6 +363,83 @@ def test_a_program_that_never_calls_mpi_runs_once_a_rank(tmp_path):
     source = tmp_path / "plain.c"
     source.write_text('#include <stdio.h>\nint main(void) { puts("plain"); return 0; }\n')
     assert virtual(compiled(source, tmp_path), ranks=3) == ["plain"] * 3
+
+
+SLEEPS = {
+    "sleep": "sleep({})",
+    "usleep": "for (int i = 0; i < {}; i++) usleep(1000000)",
+    "nanosleep": "struct timespec t = {{{}, 0}}, left; if (nanosleep(&t, &left) != 0) abort()",
+    "clock_nanosleep": "struct timespec t = {{{}, 0}}; if (clock_nanosleep(CLOCK_MONOTONIC, 0, &t, NULL)) abort()",
+}
+
+
+@pytest.mark.parametrize("name", SLEEPS)
+def test_a_compiled_rank_sleeps_on_the_machine_and_keeps_nobody_here(tmp_path, name):
+    """The second rank polls and sleeps until the first has slept for an hour."""
+    body = f"""
+    int flag = 0, naps = 0;
+    if (rank == 0) {{
+        {SLEEPS[name].format(3600)};
+        MPI_Send(&rank, 1, MPI_INT, 1, 0, MPI_COMM_WORLD);
+    }} else {{
+        for (; !flag; naps++) {{
+            {SLEEPS[name].format(10)};
+            MPI_Iprobe(0, 0, MPI_COMM_WORLD, &flag, MPI_STATUS_IGNORE);
+        }}
+        MPI_Recv(&rank, 1, MPI_INT, 0, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        printf("%d %d\\n", naps >= 359 && naps <= 362, MPI_Wtime() >= 3600.0 && MPI_Wtime() < 3621.0);
+    }}
+"""
+    program = written(body, tmp_path)
+    assert virtual(program, ranks=2) == ["1 1"]
+
+
+def test_a_compiled_rank_that_has_threads_really_sleeps(tmp_path):
+    """The thread is what the rank waits for, and nothing that happens in the run ends the wait."""
+    source = tmp_path / "program.c"
+    source.write_text(
+        "#include <pthread.h>\nstatic volatile int done;\n"
+        "static void *work(void *unused);\n"
+        + HEAD
+        + """
+    pthread_t thread;
+    pthread_create(&thread, NULL, work, NULL);
+    while (!done) usleep(1000);
+    pthread_join(thread, NULL);
+    printf("%d\\n", MPI_Wtime() < 1e-3);
+"""
+        + TAIL
+        + "static void *work(void *unused) { usleep(20000); done = 1; return unused; }\n"
+    )
+    assert virtual(compiled(source, tmp_path, "-pthread"), ranks=2) == ["1", "1"]
+
+
+def test_what_ends_a_sleep_is_told_where_nobody_has_begun_to_communicate(tmp_path):
+    source = tmp_path / "program.c"
+    source.write_text(
+        """#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <sys/time.h>
+#include <time.h>
+#include <unistd.h>
+static void wake(int number) {}
+int main(void) {
+    struct itimerval soon = {{0, 0}, {0, 1000}};
+    struct timespec hour = {3600, 0}, left = {0, 0}, wrong = {0, -1};
+    signal(SIGALRM, wake);
+    setitimer(ITIMER_REAL, &soon, NULL);
+    int code = nanosleep(&hour, &left);
+    printf("%d %d %d\\n", code, errno == EINTR, left.tv_sec == 3599);
+    setitimer(ITIMER_REAL, &soon, NULL);
+    printf("%u\\n", sleep(3600));
+    code = nanosleep(&wrong, NULL);
+    printf("%d %d %d\\n", code, errno == EINVAL, clock_nanosleep(CLOCK_MONOTONIC, 0, &wrong, NULL) == EINVAL);
+    return 0;
+}
+"""
+    )
+    assert virtual(compiled(source, tmp_path), ranks=1) == sorted(["-1 1 1", "3600", "-1 1 1"])
 
 
 def test_after_ctrl_c_nothing_is_left_running(tmp_path):

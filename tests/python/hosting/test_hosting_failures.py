@@ -1,6 +1,8 @@
 """What is said where a program in virtual time goes wrong."""
 
 import importlib.util
+import os
+import signal
 import subprocess
 import sys
 
@@ -87,3 +89,51 @@ def test_what_cannot_run_is_refused_before_it_starts(tmp_path, options, message)
 def test_a_program_that_there_is_not_is_refused(tmp_path):
     with pytest.raises(weft.UsageError, match="there is no such program"):
         run(tmp_path / "nothing.py", on="ipsc860", ranks=2)
+
+
+LOOP = "print('started', flush=True)\nwhile True:\n    pass\n"
+
+
+def started(tmp_path, *options):
+    """`weft run` of a program that does not end, once a rank of it runs; in a group of processes of its own."""
+    program = tmp_path / "program.py"
+    program.write_text(HEAD + LOOP)
+    weft_run = [sys.executable, "-m", "weft.cli.main", "run", "-n", "2", *options, str(program)]
+    process = subprocess.Popen(
+        weft_run, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True
+    )
+    line = process.stdout.readline()
+    assert "started" in line, process.communicate(timeout=60)
+    return process
+
+
+OPTIONS = pytest.mark.parametrize(
+    "options", [["--on", "ipsc860"], ["--on", "ipsc860", "--isolate"]], ids=["one process", "a process each"]
+)
+
+
+@OPTIONS
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT], ids=lambda number: number.name)
+def test_a_signal_that_only_the_command_gets_ends_the_run(tmp_path, options, number):
+    with started(tmp_path, *options) as process:
+        process.send_signal(number)
+        _, said = process.communicate(timeout=60)
+    assert process.returncode == 130, said
+    assert "interrupted" in said or "KeyboardInterrupt" in said
+
+
+@OPTIONS
+def test_a_signal_that_ends_all_processes_is_an_interruption(tmp_path, options):
+    with started(tmp_path, *options) as process:
+        os.killpg(process.pid, signal.SIGTERM)
+        _, said = process.communicate(timeout=60)
+    assert process.returncode == 130, said
+    assert "interrupted" in said
+
+
+@pytest.mark.mpi
+def test_a_signal_that_only_the_command_gets_ends_a_run_on_real_mpi(tmp_path):
+    with started(tmp_path, "--on", "here") as process:
+        process.send_signal(signal.SIGTERM)
+        process.communicate(timeout=60)
+    assert process.returncode != 0

@@ -120,3 +120,44 @@ def test_different_collectives_of_one_communicator_are_named(tmp_path):
     assert "mismatched collective: rank " in said
     assert "barrier" in said
     assert "allgather" in said
+
+
+TOO_LONG = {
+    "gather": ("comm.Gather([two, 2, MPI.INT], [ones, 1, MPI.INT])", [0]),
+    "gather of parts": (
+        "comm.Gatherv([two, 2, MPI.INT], [ones, [1] * size, list(range(size)), MPI.INT])",
+        [0],
+    ),
+    "allgather": ("comm.Allgather([two, 2, MPI.INT], [ones, 1, MPI.INT])", [0, 1, 2]),
+    "allgather of parts": (
+        "comm.Allgatherv([two, 2, MPI.INT], [ones, [1] * size, list(range(size)), MPI.INT])",
+        [0, 1, 2],
+    ),
+    "alltoall": ("comm.Alltoall([twos, 2, MPI.INT], [ones, 1, MPI.INT])", [0, 1, 2]),
+}
+
+
+@SHARED_OR_NOT
+@pytest.mark.parametrize("name", TOO_LONG)
+def test_parts_that_are_longer_than_their_memory_are_an_error_of_who_receives_them(tmp_path, name, options):
+    call, failing_ranks = TOO_LONG[name]
+    text = f"""
+from array import array
+size = comm.size
+two, twos, ones = array("i", [1, 2]), array("i", [3] * 2 * size), array("i", [-1] * 2 * size)
+comm.Set_errhandler(MPI.ERRORS_RETURN)
+try:
+    {call}
+    print(comm.rank, "went on", flush=True)
+except MPI.Exception as error:
+    assert error.Get_error_class() == MPI.ERR_TRUNCATE, error
+    assert list(ones[size:]) == [-1] * size, ones
+    print(comm.rank, "failed", flush=True)
+"""
+    program = tmp_path / "program.py"
+    program.write_text(HEAD + text)
+    command = [sys.executable, "-m", "weft.cli.main", "run", "-q", "--on", "ipsc860", "-n", "3", *options, str(program)]
+    done = subprocess.run(command, check=False, capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stderr
+    expected = [f"{rank} {'failed' if rank in failing_ranks else 'went on'}" for rank in range(3)]
+    assert sorted(done.stdout.splitlines()) == expected

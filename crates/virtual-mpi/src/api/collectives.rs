@@ -115,8 +115,16 @@ impl Slots {
         self.slots.iter().map(|slot| slot.check(rank).map(|(datatype, count)| datatype.size * count)).collect()
     }
 
+    /// Writes what has come from each rank.
     pub fn store(&self, rank: &Rank, parts: &[Buffer]) -> Answer {
-        self.slots.iter().zip(parts).try_for_each(|(slot, part)| slot.store(rank, part))
+        self.slots.iter().zip(parts).enumerate().try_for_each(|(from, (slot, part))| {
+            let (datatype, count) = slot.check(rank)?;
+            let bytes = datatype.size * count;
+            require(part.len() <= bytes, class::ERR_TRUNCATE, || {
+                format!("a part of {} bytes, number {from}, for {bytes} bytes of memory", part.len())
+            })?;
+            slot.store(rank, part)
+        })
     }
 }
 
