@@ -16,14 +16,15 @@ def wait(process: subprocess.Popen[bytes], grace: float = GRACE) -> tuple[int, b
 
     Ctrl-C reaches all processes of a terminal: the other process ends by itself, and says where its ranks were.
     `kill` and what ends jobs may reach this process alone. Where the other one still runs after some time, it is
-    interrupted from here.
+    interrupted from here; after that time again it is told to end, and then it is ended: processes that a shell has
+    started in the background may ignore interruptions.
 
     Parameters
     ----------
     process
         The process that is waited for.
     grace
-        How long it has until the interruption is passed on, in seconds.
+        How long it has until the interruption is passed on, and after each signal, in seconds.
 
     Returns
     -------
@@ -37,11 +38,11 @@ def wait(process: subprocess.Popen[bytes], grace: float = GRACE) -> tuple[int, b
     """
     timeout: float | None = None
     interrupted = False
+    signals = iter((signal.SIGINT, signal.SIGTERM, signal.SIGKILL))
     while True:
         try:
             return process.wait(timeout), interrupted
         except KeyboardInterrupt:
             timeout, interrupted = grace, True
         except subprocess.TimeoutExpired:
-            process.send_signal(signal.SIGINT)
-            timeout = None
+            process.send_signal(next(signals, signal.SIGKILL))

@@ -1,5 +1,6 @@
 """What is said where a program in virtual time goes wrong."""
 
+import contextlib
 import importlib.util
 import os
 import signal
@@ -94,17 +95,31 @@ def test_a_program_that_there_is_not_is_refused(tmp_path):
 LOOP = "print('started', flush=True)\nwhile True:\n    pass\n"
 
 
-def started(tmp_path, *options):
-    """`weft run` of a program that does not end, once a rank of it runs; in a group of processes of its own."""
+@contextlib.contextmanager
+def started(tmp_path, *options, interruptible=True):
+    """`weft run` of a program that does not end, once a rank of it runs; in a group of processes of its own.
+
+    Not interruptible: as shells start a command in the background.
+    """
     program = tmp_path / "program.py"
     program.write_text(HEAD + LOOP)
     weft_run = [sys.executable, "-m", "weft.cli.main", "run", "-n", "2", *options, str(program)]
     process = subprocess.Popen(
-        weft_run, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True
+        weft_run,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL if interruptible else signal.SIG_IGN),  # noqa: PLW1509
     )
-    line = process.stdout.readline()
-    assert "started" in line, process.communicate(timeout=60)
-    return process
+    with process:
+        try:
+            line = process.stdout.readline()
+            assert "started" in line, process.communicate(timeout=60)
+            yield process
+        finally:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
 
 
 OPTIONS = pytest.mark.parametrize(
@@ -120,6 +135,15 @@ def test_a_signal_that_only_the_command_gets_ends_the_run(tmp_path, options, num
         _, said = process.communicate(timeout=60)
     assert process.returncode == 130, said
     assert "interrupted" in said or "KeyboardInterrupt" in said
+
+
+@OPTIONS
+def test_a_run_in_the_background_of_a_shell_can_be_ended(tmp_path, options):
+    with started(tmp_path, *options, interruptible=False) as process:
+        process.send_signal(signal.SIGTERM)
+        _, said = process.communicate(timeout=60)
+    assert process.returncode == 130, said
+    assert "interrupted" in said
 
 
 @OPTIONS
