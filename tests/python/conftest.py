@@ -2,6 +2,7 @@
 
 import importlib
 import os
+import signal
 import sys
 from pathlib import Path
 
@@ -13,6 +14,11 @@ sys.path.insert(0, str(Path(__file__).parent))
 import stand_in
 
 STANDING_IN = stand_in.install()
+
+# A shell starts what it runs in the background with interruptions ignored, and so would every process that a test starts
+# and interrupts.
+if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # New examples are for whoever can look at them; a change is judged by the same ones every time. No test asserts a time.
 settings.register_profile("local", deadline=None)
