@@ -15,8 +15,8 @@ import stand_in
 
 STANDING_IN = stand_in.install()
 
-# A shell starts what it runs in the background with interruptions ignored, and so would every process that a test starts
-# and interrupts.
+# A shell starts what it runs in the background with interruptions ignored, and so would be every process that a test
+# starts and interrupts.
 if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
