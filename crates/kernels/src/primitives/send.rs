@@ -61,6 +61,7 @@ impl Collisions {
 /// # Safety
 ///
 /// The memory of all views is what [`View`] says.
+#[expect(clippy::too_many_arguments, reason = "arrays, and how")]
 pub unsafe fn send<'a>(
     x: View,
     index: View,
