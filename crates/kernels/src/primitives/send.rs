@@ -214,26 +214,19 @@ impl<I: Index> All<'_, I> {
     }
 
     fn to_few<T: Element, C: Combine<T>, const REFUSE: bool>(&self) -> bool {
-        // SAFETY: the memory of both is what `View` says (a condition of `send`), the two are apart, and `T` is as large as
-        // their elements: types of one size have the same alignment, and any bits are an element.
-        unsafe {
-            let out = self.out.elements_mut::<T>();
-            Values::with(&self.x, self.index.len(), |x| {
-                few::deliver::<T, I, C, REFUSE>(x, self.index, out, self.threads, self.stop)
-            })
-        }
+        let deliver = |x: Values<'_, T>, out: &mut [T]| {
+            few::deliver::<T, I, C, REFUSE>(x, self.index, out, self.threads, self.stop)
+        };
+        // SAFETY: as said there, by the conditions of `send`.
+        unsafe { with_elements(&self.x, &self.out, self.index.len(), deliver) }
     }
 
     fn to_many<T: Element, C: Combine<T>>(&self) -> bool {
         let range = IndexRange { low: 0, high: self.out.length - 1 };
-        // SAFETY: the memory of both is what `View` says (a condition of `send`), the two are apart, and `T` is as large as
-        // their elements: types of one size have the same alignment, and any bits are an element.
-        unsafe {
-            let out = self.out.elements_mut::<T>();
-            Values::with(&self.x, self.index.len(), |x| {
-                unselected::<T, I, C>(x, self.index, out, range, self.threads, self.stop)
-            })
-        }
+        let deliver =
+            |x: Values<'_, T>, out: &mut [T]| unselected::<T, I, C>(x, self.index, out, range, self.threads, self.stop);
+        // SAFETY: as said there, by the conditions of `send`.
+        unsafe { with_elements(&self.x, &self.out, self.index.len(), deliver) }
     }
 
     /// Stores elements that were found to have destinations of their own, a run of them on each thread.
@@ -330,12 +323,9 @@ impl<I: Index> Messages<'_, I> {
         if self.sorted::<T, C>(false) == buckets::Outcome::Delivered {
             return;
         }
-        // SAFETY: the memory of both is what `View` says (a condition of `send`), the two are apart, and `T` is as large as
-        // their elements: types of one size have the same alignment, and any bits are an element.
-        unsafe {
-            let out = self.out.elements_mut::<T>();
-            Values::with(&self.x, self.index.shared.len(), |x| self.delivered_unsorted::<T, C>(x, out));
-        }
+        let deliver = |x: Values<'_, T>, out: &mut [T]| self.delivered_unsorted::<T, C>(x, out);
+        // SAFETY: as said there, by the conditions of `send`.
+        unsafe { with_elements(&self.x, &self.out, self.index.shared.len(), deliver) }
     }
 
     fn delivered_unsorted<T: Element, C: Combine<T>>(&self, x: Values<'_, T>, out: &mut [T]) {
@@ -353,6 +343,26 @@ impl<I: Index> Messages<'_, I> {
             // SAFETY: elements are of the stretch, and no index is above the range, at whose end `out` ends.
             unsafe { direct_selected::<T, C>(x.part(start..end), copied, out) };
         }
+    }
+}
+
+/// Calls `work` with the elements of so many senders, and with the output.
+///
+/// # Safety
+///
+/// The memory of both is what [`View`] says, the two are apart, and `T` is as large as their elements: types of one size
+/// have the same alignment, and any bits are an element.
+#[inline(always)]
+unsafe fn with_elements<T: Element, R>(
+    x: &View,
+    out: &View,
+    senders: usize,
+    work: impl FnOnce(Values<'_, T>, &mut [T]) -> R,
+) -> R {
+    // SAFETY: as this function's conditions say.
+    unsafe {
+        let out = out.elements_mut::<T>();
+        Values::with(x, senders, |x| work(x, out))
     }
 }
 
