@@ -262,7 +262,8 @@ class Kernel:
         first = min(0, *(offset[-1] for offset, _ in points))
         last = max(0, *(offset[-1] for offset, _ in points))
         line_of: dict[tuple[int, ...], str] = {}
-        views, total = [], ""
+        # As stencils do, from a zero without a sign on: a sum that is zero has none either.
+        views, total = [], "" if dtype.kind in "iu" else _literal(0, dtype)
         for offset, coefficient in points:
             outer = offset[:-1]
             if outer not in line_of:

@@ -284,6 +284,24 @@ def test_expressions_of_sympy(native):
     np.testing.assert_allclose(p, x * s, rtol=1e-13, atol=1e-13)
 
 
+@pytest.mark.parametrize("dtype", ["f4", "f8", "c8", "c16"])
+@pytest.mark.parametrize("points", [{0: 0}, {0: 1}, {0: -1}, {-1: 0, 0: 2}, {-1: 1, 1: -1}], ids=str)
+def test_sums_that_are_zero_have_the_sign_of_the_stencils(native, dtype, points):
+    """A function such as arctan2 tells zeros apart."""
+    x = np.array([3, 5, -5, -4, -0.0, 0.0, 4], dtype)
+    if x.dtype.kind == "c":
+        x.imag = x.real
+    stencil = weft.arrays.stencil(points, boundary="circular")
+    results = []
+    for compiled in (True, False):
+        results.append(np.zeros_like(x))
+        weft.arrays.Update(lambda x, s: s, {"s": (stencil, "x")}, "y", compiled=compiled)(x=x, y=results[-1])
+    by_kernel, by_numpy = results
+    assert np.array_equal(by_kernel, by_numpy)
+    for part in ("real", "imag"):
+        assert np.array_equal(np.signbit(getattr(by_kernel, part)), np.signbit(getattr(by_numpy, part)))
+
+
 @pytest.mark.parametrize("decides", [False, True], ids=["any number", "deciding by a number"])
 def test_steps_of_the_same_arrays_are_taken_again(native, monkeypatch, decides):
     """By what is kept of them, whatever the arrays hold by then and whatever the numbers are."""
