@@ -64,8 +64,6 @@ EARLIER: Sizes = {
     "edit_distance": (500, 2_000),
     "ising": (64, 256),
     "graph_components": (3_000, 60_000),
-}
-BLIND: Sizes = {
     "collatz": (5_000, 100_000),
     "decode_runs": (5_000, 50_000),
     "hash_table": (10_000, 100_000),
@@ -78,6 +76,16 @@ BLIND: Sizes = {
     "tridiagonal": (4_096, 100_000),
     "voronoi": (64, 200),
     "wavelet": (4_096, 131_072),
+}
+BLIND: Sizes = {
+    "advection": (16, 64),
+    "brackets": (5_000, 100_000),
+    "forest_fire": (100, 300),
+    "maze": (64, 200),
+    "newton_fractal": (100, 300),
+    "odd_even_sort": (500, 4_000),
+    "quantiles": (20_000, 500_000),
+    "sparse_transpose": (2_000, 20_000),
 }
 GROUPS = {"development": DEVELOPMENT, "earlier": EARLIER, "blind": BLIND}
 TARGET = {"median": 0.08, "worst": 0.25}

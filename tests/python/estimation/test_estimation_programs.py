@@ -124,6 +124,22 @@ def run(monkeypatch, capsys, name, *words):
         ("voronoi", ["--size", "1"]),
         ("wavelet", ["--size", "512"]),
         ("wavelet", ["--size", "1"]),
+        ("advection", ["--size", "9"]),
+        ("advection", ["--size", "1", "--rounds", "2", "--machine", "cm2-8k"]),
+        ("brackets", ["--size", "500"]),
+        ("brackets", ["--size", "1"]),
+        ("forest_fire", ["--size", "31"]),
+        ("forest_fire", ["--size", "1", "--machine", "cm2-8k"]),
+        ("maze", ["--size", "31"]),
+        ("maze", ["--size", "1"]),
+        ("newton_fractal", ["--size", "31"]),
+        ("newton_fractal", ["--size", "1", "--rounds", "1"]),
+        ("odd_even_sort", ["--size", "100"]),
+        ("odd_even_sort", ["--size", "1", "--machine", "cm2-8k"]),
+        ("quantiles", ["--size", "1000"]),
+        ("quantiles", ["--size", "1"]),
+        ("sparse_transpose", ["--size", "200", "--row", "3"]),
+        ("sparse_transpose", ["--size", "1"]),
     ],
 )
 def test_the_program_passes(monkeypatch, capsys, native, name, words):
@@ -137,15 +153,18 @@ LINES = (
     *("list_ranking", "pagerank", "run_lengths", "monte_carlo", "string_matching", "quicksort"),
     *("nbody", "knapsack", "edit_distance", "graph_components"),
     *("collatz", "decode_runs", "hash_table", "number_transform", "particle_in_cell", "spanning_tree", "tridiagonal"),
-    "wavelet",
+    *("wavelet", "brackets", "odd_even_sort", "quantiles", "sparse_transpose"),
 )
 
 SIDES = (
     *("jacobi", "life", "conjugate_gradients", "cannon", "components", "mandelbrot", "sandpile", "edges"),
     *("floyd_warshall", "wave", "cyclic_automaton", "lattice_boltzmann", "ising"),
-    *("median_filter", "rotation", "voronoi"),
+    *("median_filter", "rotation", "voronoi", "advection", "forest_fire", "maze", "newton_fractal"),
 )
 """Programs whose size is that of one side."""
+
+WITHOUT_SEED = ("jacobi", "life", "lucky_numbers", "mandelbrot", "advection", "newton_fractal")
+"""Programs whose problem has a number of rounds and no seed."""
 
 
 @pytest.mark.parametrize("name", [*SIDES, *LINES])
@@ -153,7 +172,7 @@ def test_an_answer_from_another_problem_fails(monkeypatch, capsys, name):
     found = module(name)
     solve, problem = found.solve, found.problem
     size = 32 if name in SIDES else 256
-    other = problem(size, 7) if name in ("jacobi", "life", "lucky_numbers", "mandelbrot") else problem(size, seed=5)
+    other = problem(size, 7) if name in WITHOUT_SEED else problem(size, seed=5)
     monkeypatch.setattr(found, "solve", lambda given, machine="here": solve(other, machine))
     monkeypatch.setattr(sys, "argv", [name, "--size", str(size)])
     assert found.main() == 1
