@@ -39,7 +39,7 @@ from blocks import MEASURES, Block, blocks  # noqa: E402
 DIST = ROOT / "dist"
 BUILD = ROOT / "target" / "wheel"
 
-MAX_BYTES = 12_000_000
+MAX_BYTES = 13_500_000
 """A wheel of more is a mistake: a build without `strip`, or data that nobody reads. Why it is not 8 MB:
 docs/decisions/what-a-wheel-has.md."""
 
