@@ -17,7 +17,7 @@ import numpy as np
 
 from weft._core import UsageError
 from weft.pvar import words
-from weft.pvar.native import ARITHMETIC, WITHOUT_WARNING, quietly
+from weft.pvar.native import ARITHMETIC, WITHOUT_WARNING, chosen, quietly
 from weft.pvar.operations import FUNCTIONS, SILENT, Function
 from weft.pvar.variable import ParallelVariable
 
@@ -185,10 +185,20 @@ def where(condition: ParallelVariable, x: Any, y: Any, /) -> ParallelVariable:
     """
     if condition.__class__ is not ParallelVariable or condition.data.dtype.kind != "b":
         raise UsageError("where: the condition has to be a boolean parallel variable")
+    vp = condition.vp
+    if vp.plain or vp.selecting:
+        arrays = [
+            one.data if one.__class__ is ParallelVariable and one.vp is vp else one
+            for one in (x, y)
+            if one.__class__ in _SCALARS or (one.__class__ is ParallelVariable and one.vp is vp)
+        ]
+        if len(arrays) == 2:
+            with contextlib.suppress(TypeError, OverflowError):
+                return ParallelVariable(vp, chosen(condition.data, *arrays))
     return apply(_WHERE, condition, x, y)
 
 
-_WHERE = Function("where", np.where, "add", "add", 3, "")
+_WHERE = Function("where", chosen, "add", "add", 3, "")
 
 
 def astype(x: ParallelVariable, dtype: Any, /, *, bits: int | None = None) -> ParallelVariable:

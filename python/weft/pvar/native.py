@@ -227,6 +227,33 @@ def quietly(name: str, x: Array, y: Any) -> Array | None:
     return out
 
 
+def chosen(condition: Array, x: Any, y: Any) -> Any:
+    """numpy's `where`, to the bit: `y` with the elements of `x` where the condition is true.
+
+    Integers that do not fit are an OverflowError; numpy wraps them around. It branches at each element, too, which
+    takes ten times as long where a processor cannot foresee the condition; the kernel has masks. What is converted, and
+    what there is no kernel for, numpy does.
+    """
+    dtype = (x if x.__class__ is np.ndarray else y).dtype if np.ndarray in (x.__class__, y.__class__) else None
+    kernel = dtype is not None and not beyond_kernels(dtype) and condition.flags.c_contiguous
+    if not (kernel and _is_of(x, dtype) and _is_of(y, dtype)):
+        return np.where(condition, x, y)
+    if y.__class__ is np.ndarray:
+        out = y.copy()
+    else:
+        out = np.empty(condition.shape, dtype)
+        out.fill(y)
+    _core.array_elementwise("copy", (x if x.__class__ is np.ndarray else np.array([x], dtype),), out, condition)
+    return out
+
+
+def _is_of(operand: Any, dtype: Any) -> bool:
+    """Whether the elements of an operand are of a dtype as they are, and where a kernel reads them."""
+    if operand.__class__ is np.ndarray:
+        return (operand.dtype is dtype or operand.dtype == dtype) and operand.flags.c_contiguous
+    return dtype.kind in _EXACT.get(operand.__class__, "")
+
+
 def any_beyond(coordinates: Array, extent: int, mask: Array | None) -> bool:
     """Whether a selected coordinate is none of so many: in one pass, as negative ones are large without their sign."""
     if coordinates.dtype.itemsize < 4 or extent > np.iinfo(np.int32).max:
