@@ -66,7 +66,7 @@ def main() -> int:
         parser.error("expected at least one cell and one step")
     given = problem(chosen.size, chosen.rounds)
     (found, total), at_first = solve(given, chosen.machine), float(given[0].sum())
-    print(f"{chosen.size}^3 cells, {chosen.rounds} steps: the whole is {total:.6f}, the most in a cell {found.max():.4f}")
+    print(f"{chosen.size}^3 cells, {chosen.rounds} steps: {total:.6f} in all, {found.max():.4f} in a cell at most")
     same = np.allclose(found, expected(given), atol=1e-12) and abs(total - at_first) < 1e-9 * at_first
     return arguments.verdict(same, "the cloud must be numpy's, and as much as at first")
 

@@ -51,7 +51,7 @@ def expected(free: np.ndarray) -> np.ndarray:
     while queue:
         row, column = queue.popleft()
         for one in ((row + 1, column), (row - 1, column), (row, column + 1), (row, column - 1)):
-            if 0 <= min(one) and max(one) < len(free) and free[one] and distance[one] == UNREACHED:
+            if min(one) >= 0 and max(one) < len(free) and free[one] and distance[one] == UNREACHED:
                 distance[one] = distance[row, column] + 1
                 queue.append(one)
     return distance
@@ -64,7 +64,8 @@ def main() -> int:
         parser.error("expected at least one field")
     free = problem(chosen.size, chosen.seed)
     found = solve(free, chosen.machine)
-    print(f"{np.count_nonzero(found != UNREACHED)} of {free.size} fields are reached, the last after {found.max()} steps")
+    reached = np.count_nonzero(found != UNREACHED)
+    print(f"{reached} of {free.size} fields are reached, the last after {found.max()} steps")
     return arguments.verdict(np.array_equal(found, expected(free)), "distances must be those of a queue")
 
 

@@ -20,9 +20,14 @@ PRIME, ROOT = 998_244_353, 3
 """119 times 2**23 plus one, and a generator of its numbers: there are roots of unity of every power of two to 2**23."""
 
 
-def problem(size: int, seed: int = 1) -> np.ndarray:
-    """Coefficients of two factors, as rows."""
-    return np.random.default_rng(seed).integers(0, PRIME, (2, size))
+Given = tuple[np.ndarray, np.ndarray, np.ndarray]
+
+
+def problem(size: int, seed: int = 1) -> Given:
+    """Coefficients of two factors, as rows, and the powers of a root of unity and of its inverse."""
+    root = pow(ROOT, (PRIME - 1) // size, PRIME)
+    factors = np.random.default_rng(seed).integers(0, PRIME, (2, size))
+    return factors, powers(root, size), powers(pow(root, -1, PRIME), size)
 
 
 def powers(root: int, count: int) -> np.ndarray:
@@ -35,10 +40,10 @@ def powers(root: int, count: int) -> np.ndarray:
     return found
 
 
-def transformed(x: pvar.ParallelVariable, root: int) -> pvar.ParallelVariable:
+def transformed(x: pvar.ParallelVariable, powers_of_root: np.ndarray) -> pvar.ParallelVariable:
     """The transform by a root of unity: frequencies in order from coefficients in order (Stockham's form)."""
     vp, size = x.vp, x.size
-    address, roots = vp.address(), vp.array(powers(root, size))
+    address, roots = vp.address(), vp.array(powers_of_root)
     half = size // 2
     stride = 1
     while stride < size:
@@ -54,13 +59,13 @@ def transformed(x: pvar.ParallelVariable, root: int) -> pvar.ParallelVariable:
     return x
 
 
-def solve(factors: np.ndarray, machine: str = "here") -> np.ndarray:
+def solve(given: Given, machine: str = "here") -> np.ndarray:
     """The coefficients of the cyclic product."""
+    factors, forward, backward = given
     size = factors.shape[1]
     vp = pvar.VPSet((size,), machine=machine)
-    root = pow(ROOT, (PRIME - 1) // size, PRIME)
-    first, second = (transformed(vp.array(row), root) for row in factors)
-    product = transformed(first * second % PRIME, pow(root, -1, PRIME))
+    first, second = (transformed(vp.array(row), forward) for row in factors)
+    product = transformed(first * second % PRIME, backward)
     return np.asarray(product * pow(size, -1, PRIME) % PRIME)
 
 
@@ -81,10 +86,10 @@ def main() -> int:
     chosen = parser.parse_args()
     if chosen.size < 1 or chosen.size & (chosen.size - 1) or chosen.size > 1 << 23:
         parser.error(f"expected a power of two up to 2**23, not {chosen.size}")
-    factors = problem(chosen.size, chosen.seed)
-    product = solve(factors, chosen.machine)
+    given = problem(chosen.size, chosen.seed)
+    product = solve(given, chosen.machine)
     print(f"two factors of {chosen.size} coefficients: the product's first is {product[0]}")
-    return arguments.verdict(np.array_equal(product, expected(factors)), "coefficients must be those of integers")
+    return arguments.verdict(np.array_equal(product, expected(given[0])), "coefficients must be those of integers")
 
 
 if __name__ == "__main__":

@@ -32,6 +32,9 @@ DTYPES = ("float64", "float32", "int64", "int32", "int8", "bool")
 DIVISIONS = ("floor_divide", "remainder")
 """Functions that take the longer the longer the quotient is: programs divide places and counts by small numbers."""
 
+BY_NUMBER = 0.7
+"""Share of these that divide by one number, as programs do that find rows and columns or compute modulo a prime."""
+
 BELOW_ONE = ("asin", "acos", "atanh")
 """Functions of numbers below one."""
 
@@ -206,7 +209,8 @@ def _functions() -> Iterator[Statement]:
                     "float32",
                     "int64",
                 )
-                weight = 3 if name in COMMON else 0.5
+                common = name in COMMON or (name in DIVISIONS and dtype in ("int64", "int32"))
+                weight = 3 if common else 0.5
                 yield Statement(f"{name} {dtype}", dtype, functools.partial(_computed, name, dtype), weight, not slow)
     for dtype in ("float64", "float32", "int64", "int32", "int8"):
         yield Statement(f"where {dtype}", dtype, functools.partial(_chosen, dtype))
@@ -241,7 +245,8 @@ def _computed(name: str, dtype: str, scene: Scene) -> Step:
         x = x * dtype_of(dtype)(10_007)
     if FUNCTIONS[name].operands == 1:
         return scene.kept(dtype, lambda: function(x))
-    if dtype != "bool" and scene.rng.random() < 0.4:
+    by_number = BY_NUMBER if name in DIVISIONS else 0.4
+    if dtype != "bool" and scene.rng.random() < by_number:
         number: Any = 1.5 if dtype.startswith("float") else 3
         return scene.kept(dtype, lambda: function(x, number))
     y = scene.variable(dtype)
