@@ -20,8 +20,9 @@ use super::lines::{self, Scratch};
 use super::parallel::in_parts;
 use super::{OnError, PrimitiveError, View, finished};
 
-/// Sources of more bytes than this are not in a near cache: their lines are fetched ahead.
-const NEAR: usize = 512 << 10;
+/// Sources of more bytes than this are in no cache: their lines are fetched ahead. Of nearer ones a processor has enough
+/// loads in flight by itself, and hints only take slots of them.
+const NEAR: usize = 16 << 20;
 
 /// Gives each selected element of `out` the element of `x` with the flat index in `index`; several may take the same one.
 ///
@@ -46,7 +47,8 @@ pub unsafe fn gather<'a>(
     with_indices(&index, Work { moves, on_error })
 }
 
-/// Whether elements of this type are fetched by vectors of indices.
+/// Whether selected elements of this type are fetched by vectors of indices. Where all are, a loop over elements is the
+/// faster: an instruction that gathers loads them one by one, and takes more besides.
 #[cfg(target_arch = "x86_64")]
 #[inline(always)]
 fn reads_vectors<T>() -> bool {
@@ -158,7 +160,7 @@ impl Work<'_> {
         let far = std::mem::size_of_val(x) > NEAR;
         let mask = self.moves.selection.part(start, end).0.filter(|mask| density(mask) != Density::All);
         #[cfg(target_arch = "x86_64")]
-        if !far && reads_vectors::<T>() {
+        if !far && mask.is_some() && reads_vectors::<T>() {
             // SAFETY: the level says that the processor has AVX-512; `x` has an element, as an index was found to be one
             // of its, and the output those from `start` on; `target` is valid for as many (this function's condition).
             return unsafe { vectors::gather_512(x, index.shared.part(start..end), mask, self.target(start), target) };
