@@ -161,12 +161,12 @@ static void window_of(struct plain *p, int to, int from, int window) {
         MPI_Send(NULL, 0, MPI_BYTE, from, ANSWER, p->comm);
 }
 
-static void there_and_back(struct plain *p, char *in, int leads, int peer, int count, MPI_Datatype type) {
+static void there_and_back(struct plain *p, int leads, int peer, int count, MPI_Datatype type) {
     if (leads) {
         MPI_Send(p->out, count, type, peer, TAG, p->comm);
-        MPI_Recv(in, count, type, peer, TAG, p->comm, MPI_STATUS_IGNORE);
+        MPI_Recv(p->in, count, type, peer, TAG, p->comm, MPI_STATUS_IGNORE);
     } else {
-        MPI_Recv(in, count, type, peer, TAG, p->comm, MPI_STATUS_IGNORE);
+        MPI_Recv(p->in, count, type, peer, TAG, p->comm, MPI_STATUS_IGNORE);
         MPI_Send(p->out, count, type, peer, TAG, p->comm);
     }
 }
@@ -198,14 +198,14 @@ static inline void once(struct plain *p) {
     int lower = rank < half, partner = lower ? rank + half : rank < 2 * half ? rank - half : -1;
     int peer = rank < 2 ? 1 - rank : -1;
     switch (p->operation) {
-    case ECHO: there_and_back(p, p->out, rank == 0, peer, n, MPI_BYTE); break;
-    case ECHO_VECTOR: there_and_back(p, p->in, rank == 0, peer, 1, p->vector); break;
+    case ECHO: there_and_back(p, rank == 0, peer, n, MPI_BYTE); break;
+    case ECHO_VECTOR: there_and_back(p, rank == 0, peer, 1, p->vector); break;
     case PING_PING: window_of(p, peer, peer, 1); break;
     case BANDWIDTH: window_of(p, rank == 0 ? 1 : -1, rank == 0 ? -1 : 0, p->window); break;
     case BIDIRECTIONAL: window_of(p, peer, peer, p->window); break;
     case BISECTION: window_of(p, partner, partner, 1); break;
     case MULTI_PAIR: window_of(p, lower ? partner : -1, lower ? -1 : partner, p->window); break;
-    case MULTI_ECHO: there_and_back(p, p->out, lower, partner, n, MPI_BYTE); break;
+    case MULTI_ECHO: there_and_back(p, lower, partner, n, MPI_BYTE); break;
     case BARRIER: MPI_Barrier(p->comm); break;
     case BROADCAST: MPI_Bcast(p->out, n, MPI_BYTE, 0, p->comm); break;
     case REDUCE: MPI_Reduce(p->out, p->in, words, MPI_DOUBLE, MPI_SUM, 0, p->comm); break;

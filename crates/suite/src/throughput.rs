@@ -4,7 +4,7 @@ use weft_comm::{CommError, Communicator, Payload, Source, TagSelector};
 
 use crate::benchmark::{Benchmark, Point, Prepared};
 use crate::description::{Group, Takes, takes};
-use crate::echo::MESSAGES;
+use crate::echo::{MESSAGES, written};
 use crate::in_flight::{Answer, InFlight};
 use crate::parameters::BUFFERS;
 use crate::row::Row;
@@ -218,13 +218,15 @@ impl<C: Communicator, S: Step<C>> Step<C> for Repeated<S> {
 
 /// Rank r of the lower half and rank r + half send one message to and fro.
 async fn multi_echo<C: Communicator>(session: &Session<'_, C>, bytes: usize) -> Result<Option<Row>, CommError> {
-    let mut there_and_back = ThereAndBack { partner: partner(&session.comm), message: session.buffer(bytes) };
+    let (out, into) = (written(session, bytes), session.buffer(bytes));
+    let mut there_and_back = ThereAndBack { partner: partner(&session.comm), out, into };
     at_once(session, &mut there_and_back, 0.5, bytes, session.comm.size() / 2 * bytes).await
 }
 
 struct ThereAndBack {
     partner: Option<(usize, bool)>,
-    message: Payload,
+    out: Payload,
+    into: Payload,
 }
 
 impl<C: Communicator> Step<C> for ThereAndBack {
@@ -232,11 +234,11 @@ impl<C: Communicator> Step<C> for ThereAndBack {
         let Some((partner, leads)) = self.partner else { return Ok(()) };
         let (from, tag) = (Source::Rank(partner), TagSelector::Only(TIMED));
         if leads {
-            comm.send_from(partner, TIMED, &mut self.message).await?;
-            comm.recv_into(from, tag, &mut self.message).await?;
+            comm.send_from(partner, TIMED, &mut self.out).await?;
+            comm.recv_into(from, tag, &mut self.into).await?;
         } else {
-            comm.recv_into(from, tag, &mut self.message).await?;
-            comm.send_from(partner, TIMED, &mut self.message).await?;
+            comm.recv_into(from, tag, &mut self.into).await?;
+            comm.send_from(partner, TIMED, &mut self.out).await?;
         }
         Ok(())
     }

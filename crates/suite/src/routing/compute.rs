@@ -75,7 +75,7 @@ async fn routing_compute<C: Communicator>(session: &Session<'_, C>, bytes: usize
 /// Rank 0: no message in the first half, echoes in the second.
 async fn pass_messages<C: Communicator>(session: &Session<'_, C>, bytes: usize) -> Result<Row, CommError> {
     let comm = &session.comm;
-    let mut asks = Asks { partner: ECHOING, message: session.buffer(bytes) };
+    let mut asks = Asks::new(session, ECHOING, bytes);
     asks.check(session).await?;
     let round_trip = round_trip(comm, &mut asks).await?;
     signal(comm, ECHOING, STOP).await?;

@@ -12,7 +12,7 @@ use crate::echo::{Asks, Echoes};
 use crate::placement::across_routing_nodes;
 use crate::request::Request;
 use crate::row::Row;
-use crate::session::{Session, Step, rate};
+use crate::session::{Session, rate};
 use crate::signals::{GO, READY, STOP, await_all, await_quietly, signal, signal_all, take_signal};
 use crate::spin::SpinLoop;
 use crate::stopwatch::{Part, stopwatch};
@@ -55,8 +55,8 @@ async fn routing_echo<C: Communicator>(session: &Session<'_, C>, bytes: usize) -
     match session.comm.rank() {
         ASKING => ask(session, bytes).await.map(Some),
         ECHOING => {
-            let mut echoes = Echoes { message: session.buffer(bytes) };
-            echoes.step(&session.comm).await?;
+            let mut echoes = Echoes::new(session, bytes);
+            echoes.check(&session.comm).await?;
             stopwatch(session, Part::Follows { leader: ASKING }, &mut echoes).await?;
             stopwatch(session, Part::Follows { leader: ASKING }, &mut echoes).await?;
             Ok(None)
@@ -67,7 +67,7 @@ async fn routing_echo<C: Communicator>(session: &Session<'_, C>, bytes: usize) -
 
 async fn ask<C: Communicator>(session: &Session<'_, C>, bytes: usize) -> Result<Row, CommError> {
     let comm = &session.comm;
-    let mut asks = Asks { partner: ECHOING, message: session.buffer(bytes) };
+    let mut asks = Asks::new(session, ECHOING, bytes);
     asks.check(session).await?;
     let followers = &[ECHOING];
     let idle = stopwatch(session, Part::Leads { followers }, &mut asks).await?;
