@@ -156,6 +156,19 @@ def test_every_function_that_has_a_kernel_gives_the_bits_of_numpy(dtype, length,
     assert len(tried) >= (8 if dtype == "?" else 17)
 
 
+def test_large_arrays_are_compared_with_numbers_that_they_cannot_hold(monkeypatch):
+    """As small ones are: the kernel has no such element, and numpy knows the answer."""
+    monkeypatch.setattr(native, "LARGE", 1)
+    vp = weft.pvar.VPSet(300)
+    x = vp.array(np.arange(300).astype("u1"))
+    for number in (-1, 256, 2**64):
+        assert (x < number).all() == (number > 0)
+        assert (number == x).any() is False
+        assert pvar.greater(number, x).all() == (number > 0)
+    with pytest.raises(weft.UsageError, match="add: uint8 and 256: Python integer 256 out of bounds for uint8"):
+        x + 256
+
+
 def test_nan_wins_maxima_of_large_arrays():
     a = np.zeros(LARGE)
     a[::7, ::3] = np.nan
