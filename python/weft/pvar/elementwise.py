@@ -23,6 +23,10 @@ from weft.pvar.variable import ParallelVariable
 
 _SCALARS = frozenset((builtins.int, builtins.float, builtins.bool, builtins.complex))
 
+_REFUSALS = (TypeError, OverflowError, ValueError)
+"""What numpy raises: for dtypes without the function, numbers that a dtype does not hold, whole numbers to negative
+powers."""
+
 
 def apply(function: Function, *operands: Any) -> ParallelVariable:
     """A function of variables of one VP set and scalars, with all checks.
@@ -42,7 +46,7 @@ def apply(function: Function, *operands: Any) -> ParallelVariable:
             if result is None:
                 vp.check_memory(np.result_type(*(one.dtype for one in arrays if isinstance(one, np.ndarray))))
                 result = function.compute(*arrays)
-    except (TypeError, OverflowError) as error:
+    except _REFUSALS as error:
         raise UsageError(refusal(function.name, arrays, error)) from None
     word = words.longest(operands, result.dtype)
     if word is not None:
@@ -92,7 +96,7 @@ def operand(vp: Any, value: Any, name: str) -> Any:
 def refusal(name: str, arrays: list[Any], error: Exception) -> str:
     """Why numpy has no such function of these."""
     kinds = " and ".join(str(one.dtype) if isinstance(one, np.ndarray | np.generic) else repr(one) for one in arrays)
-    if isinstance(error, OverflowError):
+    if isinstance(error, OverflowError | ValueError):
         return f"{name}: {kinds}: {error}"
     return f"{name} is not for {kinds}; convert with x.astype(…), or see what weft.pvar.{name} is of"
 
@@ -109,7 +113,7 @@ def unary(function: Function) -> Callable[[Any], ParallelVariable]:
         if vp.plain:
             try:
                 return ParallelVariable(vp, compute(x.data))
-            except (TypeError, OverflowError):
+            except _REFUSALS:
                 pass
         elif quiet and vp.selecting:
             result = quietly(function.name, x.data, None)
@@ -137,7 +141,7 @@ def binary(function: Function) -> Callable[[Any, Any], ParallelVariable]:
                             return ParallelVariable(vp, compute(x.data, y.data))
                     elif kind in _SCALARS:
                         return ParallelVariable(vp, compute(x.data, y))
-                except (TypeError, OverflowError):
+                except _REFUSALS:
                     pass
             elif vp.selecting and (quiet or silent):
                 other = y
@@ -153,7 +157,7 @@ def binary(function: Function) -> Callable[[Any, Any], ParallelVariable]:
         elif y.__class__ is not ParallelVariable:
             raise UsageError(f"{function.name}: neither operand is a parallel variable; vp.array(…) makes one")
         elif y.vp.plain and x.__class__ in _SCALARS:
-            with contextlib.suppress(TypeError, OverflowError):
+            with contextlib.suppress(*_REFUSALS):
                 return ParallelVariable(y.vp, compute(x, y.data))
         return apply(function, x, y)
 
@@ -355,7 +359,7 @@ def _in_place(function: Function) -> Any:
                 if y.__class__ in _SCALARS:
                     compute(x.data, y, x.data)
                     return x
-            except (TypeError, OverflowError):
+            except _REFUSALS:
                 pass
         x.assign(apart(x, y), in_place=True)
         return x

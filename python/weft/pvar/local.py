@@ -275,7 +275,9 @@ def delayed(result: Array, first: Any, starts: Array | None, nothing: Any) -> Ar
 
 
 def running(combine: np.ufunc, x: Array, starts: Array | None) -> Array:
-    """Inclusive, along the last axis."""
+    """Inclusive, along the last axis. Sums of floats begin with 0, as the kernels' do, so that none is -0.0."""
+    if combine is np.add and x.dtype.kind in "fc":
+        x = x + x.dtype.type(0)
     if starts is None:
         result: Array = combine.accumulate(x, axis=-1, dtype=x.dtype)
         return result

@@ -111,7 +111,11 @@ class Native(Local):
             if isinstance(one, np.ndarray):
                 exact.append(one)
             elif dtype.kind in _EXACT.get(one.__class__, ""):
-                exact.append(np.array([one], dtype))
+                try:
+                    exact.append(np.array([one], dtype))
+                except OverflowError:
+                    # numpy compares with numbers that the dtype does not hold, and refuses to add them.
+                    return None
             else:
                 return None
         out = self.empty(self.shape, np.dtype(bool) if name in TESTS else dtype)

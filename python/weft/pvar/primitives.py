@@ -181,7 +181,8 @@ def scan(
     Returns
     -------
     ParallelVariable
-        Of the dtype and word length of `x`, wrapping around; zero where not selected.
+        Of the dtype and word length of `x`, wrapping around; zero where not selected. Sums begin with 0, as those of
+        `reduce` and `send` do: none is -0.0, which `numpy.cumsum` gives where all elements so far are.
 
     Raises
     ------

@@ -106,7 +106,11 @@ def checked_dtype(dtype: Any) -> np.dtype[Any]:
 def constant(boundary: Any, dtype: np.dtype[Any]) -> np.ndarray[Any, Any]:
     """A boundary that is one number, as an array of rank 0. Raises UsageError where the dtype cannot hold it."""
     if isinstance(boundary, (int, float)) and boundary == 0:
-        return np.zeros((), dtype)
+        # Of any dtype, records too; floats have two of them.
+        zero = np.zeros((), dtype)
+        if dtype.kind in "fc":
+            zero[()] = boundary
+        return zero
     try:
         if not _fits(boundary, dtype):
             raise UsageError(f"boundary {boundary!r} does not fit dtype {dtype}")

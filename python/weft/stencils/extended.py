@@ -170,7 +170,8 @@ class ExtendedStencilPlan(StencilPlan):
 
     def _take(self, x: Array, out: Array) -> None:
         source, into = self._sides(x), self._sides(out)
-        source = np.ascontiguousarray(x).reshape(-1, *self._tail) if source is None else source
+        # A copy is aligned, too, as an array whose rows lie together need not be.
+        source = np.array(x, order="C").reshape(-1, *self._tail) if source is None else source
         if np.may_share_memory(source, out):
             source = source.copy()
         direct = into is not None and self._flat(into) is not None

@@ -11,6 +11,7 @@ from rich.console import Console
 from weft.model import fit, fit_all
 from weft.papers import PAPERS, PaperError, dunigan1991, reference_folder, render
 from weft.papers.dunigan1991 import least_squares
+from weft.papers.dunigan1991.inputs import floatmath_bounds
 from weft.papers.scores import scores
 
 
@@ -242,6 +243,20 @@ def test_table_4_is_not_derived() -> None:
     table = dunigan1991.reproduce(4, simulate=simulate, operation_time=operation_time).tables[0]
     assert table.cells["ours"].null_count() == 24
     assert "cannot be derived" in table.footnotes[0]
+    assert "Only 7 operations a repetition" in table.footnotes[1]
+    assert "ncube6400 1.25 to 2.69 s (1.3 s)" in table.footnotes[1]
+
+
+def test_floatmath_is_bounded_by_operation_times() -> None:
+    """Machines that are left out are within the bounds of the number that the others give."""
+    published = dunigan1991.published("4").filter(pl.col("quantity") == "floatmath")
+    seconds = dict(published.select("machine", "value").iter_rows())
+    for left_out in (None, *(machine for machine in seconds if machine != "ipsc860")):
+        operations, bounds = floatmath_bounds(without=left_out)
+        assert operations == 7
+        beyond = [machine for machine, (low, high) in bounds.items() if not low <= seconds[machine] <= high]
+        assert beyond == ["ipsc860"]
+    assert seconds["ipsc860"] > bounds["ipsc860"][1]
 
 
 def test_the_text_in_numbers() -> None:

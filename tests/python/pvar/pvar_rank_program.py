@@ -65,6 +65,8 @@ def scans():
     """Scans along divided axes, in segments that go over blocks."""
     tests.test_scans()
     tests.test_float_scans_do_not_cancel_over_segments()
+    for dtype in ("f2", "f4", "f8", "c8", "c16"):
+        tests.test_sums_of_negative_zeros_have_no_sign(dtype)
     tests.test_thirty_one_axes()
     variables.test_words_of_any_length_wrap_around()
 

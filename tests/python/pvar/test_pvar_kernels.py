@@ -156,6 +156,59 @@ def test_every_function_that_has_a_kernel_gives_the_bits_of_numpy(dtype, length,
     assert len(tried) >= (8 if dtype == "?" else 17)
 
 
+AWKWARD = (0.0, -0.0, np.inf, -np.inf, np.nan)
+
+
+@settings(deadline=None, max_examples=80)
+@given(cases.SHAPES, st.sampled_from(["f8", "f2", "f4", "f8", "c8", "c16"]), cases.DENSITIES, cases.SEEDS, st.data())
+def test_what_moves_keeps_its_bits(shape, dtype, density, seed, data):
+    """Zeros of both signs, infinities and NaNs, by kernels and by numpy, at the boundary too."""
+    random = np.random.default_rng(seed)
+    x, old = (random.choice(AWKWARD, shape).astype(dtype) for _ in range(2))
+    axis = data.draw(st.integers(0, len(shape) - 1))
+    distance, extent = data.draw(st.integers(-9, 9)), shape[axis]
+    edge = data.draw(st.sampled_from((-0.0, 0.0, np.nan, -np.inf)))
+    large, kept = data.draw(st.sampled_from([1, 1, memory.LARGE])), native.LARGE
+    vp = weft.pvar.VPSet(shape)
+    to = random.permutation(x.size).reshape(shape)
+    mask = cases.mask(shape, density, seed)
+    padded = np.concatenate([np.full((9, *np.delete(shape, axis)), edge, dtype), np.moveaxis(x, axis, 0)])
+    padded = np.concatenate([padded, np.full((9, *np.delete(shape, axis)), edge, dtype)])
+    shifted = np.moveaxis(padded[9 + distance : 9 + distance + extent], 0, axis)
+    sent = old.copy()
+    sent.reshape(-1)[to[mask]] = x[mask]
+    try:
+        native.LARGE = large
+        pairs = [
+            (pvar.shift(vp.array(x), distance, axis, edge), shifted),
+            (pvar.shift(vp.array(x), distance, axis), np.roll(x, -distance, axis)),
+            (pvar.spread(vp.array(x), axis, -1), np.broadcast_to(np.take(x, [-1], axis), shape)),
+            (pvar.get(vp.array(x), vp.array(to)), x.reshape(-1)[to]),
+        ]
+        with vp.where(vp.array(mask)):
+            pairs.append((pvar.send(vp.array(x), vp.array(to), into=vp.array(old.copy())), sent))
+            assigned = vp.array(old.copy())
+            assigned[...] = vp.array(x)
+            pairs.append((assigned, np.where(mask, x, old)))
+    finally:
+        native.LARGE = kept
+    for got, expected in pairs:
+        assert got.numpy().tobytes() == np.ascontiguousarray(expected).tobytes()
+
+
+def test_large_arrays_are_compared_with_numbers_that_they_cannot_hold(monkeypatch):
+    """As small ones are: the kernel has no such element, and numpy knows the answer."""
+    monkeypatch.setattr(native, "LARGE", 1)
+    vp = weft.pvar.VPSet(300)
+    x = vp.array(np.arange(300).astype("u1"))
+    for number in (-1, 256, 2**64):
+        assert (x < number).all() == (number > 0)
+        assert (number == x).any() is False
+        assert pvar.greater(number, x).all() == (number > 0)
+    with pytest.raises(weft.UsageError, match="add: uint8 and 256: Python integer 256 out of bounds for uint8"):
+        x + 256
+
+
 def test_nan_wins_maxima_of_large_arrays():
     a = np.zeros(LARGE)
     a[::7, ::3] = np.nan

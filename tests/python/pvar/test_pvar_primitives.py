@@ -108,6 +108,25 @@ def test_scans(case, exclusive, down, data):
     assert np.array_equal(got, expected)
 
 
+@pytest.mark.parametrize("dtype", ["f2", "f4", "f8", "c8", "c16"])
+def test_sums_of_negative_zeros_have_no_sign(dtype):
+    """Whatever computes them: numpy (float16, complex numbers), kernels, over ranks their blocks."""
+    vp = weft.pvar.VPSet(13)
+    x = vp.array(np.full(13, -0.0, dtype))
+    x[5] = 1
+    x[6] = -1
+    sums = [weft.pvar.send(x, 0 * vp.address(), combine="add"), weft.pvar.reduce(x, "sum", axis=0)]
+    for segments in (None, vp.address() % 4 == 3):
+        for exclusive in (False, True):
+            sums += [
+                weft.pvar.scan(x, "add", segments=segments, exclusive=exclusive, direction=d) for d in ("up", "down")
+            ]
+    for one in sums:
+        values = one.real.numpy()
+        assert not np.signbit(values[values == 0]).any()
+    assert not np.signbit(weft.pvar.reduce(x.real, "sum"))
+
+
 @quick
 @given(cases.SHAPES, cases.DTYPES, cases.DENSITIES, cases.SEEDS, st.sampled_from(["allowed", "many", "backward"]))
 def test_gets(shape, dtype, density, seed, collisions):

@@ -76,6 +76,23 @@ def test_boundary_arrays_are_read_at_each_call(x):
         np.testing.assert_array_equal(outputs[1][-1], [8] * 6)
 
 
+@pytest.mark.parametrize("dtype", ["f2", "f4", ">f4", "f8", "g"])
+def test_a_boundary_of_zero_keeps_its_sign(dtype):
+    """Shifts move bits, and a comparison does not tell these two apart."""
+    x = np.ones((3, 4), dtype)
+    for zero in (0.0, -0.0, np.float32(-0.0)):
+        expected = [[False, False, False, np.signbit(zero)]] * 3
+        alone = weft.arrays.eoshift(x, 1, 1, zero)
+        planned, _ = weft.arrays.polyshift(x.shape, dtype, [(1, 1, zero), (1, 1, -zero)])(x)
+        geometry = weft.arrays.Geometry(x.shape)
+        divided = weft.arrays.eoshift(geometry.distribute(x.astype(x.dtype.newbyteorder("="))), 1, 1, zero).local
+        for result in (alone, planned, divided):
+            assert np.signbit(result).tolist() == expected
+            assert np.array_equal(result, np.where(expected, 0, [[1, 1, 1, 0]] * 3))
+    assert weft.arrays.eoshift(np.ones(2, int), 1, 0, -0.0).tolist() == [1, 0]
+    assert weft.arrays.eoshift(np.ones(2, complex), 1, 0, -0.0).tolist() == [1, 0]
+
+
 def test_new_outputs_have_the_order_of_axes_of_the_source(x):
     (fortran,) = weft.arrays.polyshift(x.shape, x.dtype, [(1, 0)])(np.asfortranarray(x))
     assert fortran.flags.f_contiguous

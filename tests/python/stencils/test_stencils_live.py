@@ -189,17 +189,18 @@ def test_arrays_of_the_standard_stay_what_they_are():
     assert np.asarray(found).tolist() == [7.0, 9.0, 8.0]
 
 
-def test_unaligned_arrays_are_copied_or_refused_where_a_copy_is_out_of_the_question():
+@pytest.mark.parametrize(("boundary", "last"), [("circular", 0), ("reflect", 3), ((0.0, "symmetric"), 4)])
+def test_unaligned_arrays_are_copied_or_refused_where_a_copy_is_out_of_the_question(boundary, last):
     raw = np.zeros(8 * 5 + 1, np.uint8)[1:].view(float)
     raw[...] = np.arange(5)
     records = np.zeros(5, dtype=[("flag", "i1"), ("value", "f8")])
     records["value"] = np.arange(5)
-    stencil = weft.arrays.stencil({1: 1.0})
+    stencil = weft.arrays.stencil({1: 1.0}, boundary=(boundary,))
     for x in (raw, records["value"]):
         out = x.copy() * 0
-        assert stencil(x).tolist() == [1, 2, 3, 4, 0]
+        assert stencil(x).tolist() == [1, 2, 3, 4, last]
         assert stencil(np.arange(5.0), out=x) is x
-        assert x.tolist() == [1, 2, 3, 4, 0]
+        assert x.tolist() == [1, 2, 3, 4, last]
         x[...] = np.arange(5)
         with pytest.raises(weft.UsageError, match="contiguous and aligned"):
             stencil.plan(5).bind(x, out)

@@ -2,9 +2,9 @@
 //!
 //! The row `floatmath` is 256,000 operations: add, subtract, multiply and divide in turn, each on the result before.
 //! The paper says 256,000 repetitions "of the double precision floating point arithmetic operations"; by the arithmetic
-//! times of its table 3 (10.3 s on the VAX, whose operations take 5 to 7 microseconds) these are repetitions of a
-//! sequence of about six operations. The row `repetitions` is therefore 256,000 repetitions of the four; it stands
-//! nearer to table 4.
+//! times of its table 3 these are repetitions of a sequence of seven operations
+//! (`weft.papers.dunigan1991.inputs.floatmath_bounds`). The row `repetitions` is therefore 256,000 repetitions of the
+//! four; it stands nearer to table 4.
 //!
 //! Kept by: operands behind `black_box`, the value declared changed in its register after every operation. Checked by:
 //! each iteration of four adds 1 but for rounding (add 1.1, subtract 0.1, multiply and divide by 1.7), so that the

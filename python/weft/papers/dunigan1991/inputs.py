@@ -5,6 +5,7 @@ What the machine files hold was taken from these tables, so it says nothing abou
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -55,13 +56,73 @@ def table_3(operation_time: OperationTime | None) -> ReproducedTable:
 
 
 def table_4() -> ReproducedTable:
-    """Times of test programs: weft has none of its own for these machines."""
+    """Times of test programs: weft has none of its own for these machines, but bounds of one of them."""
+    operations, bounds = floatmath_bounds()
+    seconds = _by_machine(published("4"))["floatmath"]
+    within = [f"{name} {low:.3g} to {high:.3g} s ({seconds[name]:g} s)" for name, (low, high) in bounds.items()]
     notes = (
         "No figures of ours: sieve, Dhrystone, Floatmath and Whetstone are more than their operations (calls, memory, "
         "branches, built-in functions), so they cannot be derived from the operation times of a machine file; weft "
         "measures them on the machine at hand (`weft measure sieve dhrystone floatmath whetstone`).",
+        "Floatmath is bounded by table 3. Of its operations each needs the result of the one before: it takes at least "
+        "what an operation of a sum of three products takes, and at most one with its assignment. Only "
+        f"{operations} operations a repetition are within both bounds on all machines but the iPSC/860, whose "
+        f"pipelines dependent operations leave empty. With these: {', '.join(within)}.",
     )
     return _table("4", "Simple computation tests", published("4"), [], notes)
+
+
+FLOATMATH_REPETITIONS = 256_000
+"""Section 3.2."""
+
+_PIPELINED = "ipsc860"
+
+
+def floatmath_bounds(without: str | None = None) -> tuple[int, dict[str, tuple[float, float]]]:
+    """How many dependent operations a repetition of Floatmath has, and what they take by table 3.
+
+    Sections 3.1 and 3.2: table 3 has times of an operation with its assignment (`float64_add`, `float64_multiply`) and
+    within a sum of three products, whose intermediate results stay in registers (`float64_sum_of_products`); Floatmath
+    repeats a sequence of dependent operations whose number is not printed.
+
+    Parameters
+    ----------
+    without
+        A machine whose time is not looked at.
+
+    Returns
+    -------
+    int
+        The least number that is within the bounds on all machines but the iPSC/860, whose figures are of operations
+        that overlap.
+    dict
+        For each machine the least and the most seconds of as many.
+
+    Raises
+    ------
+    ValueError
+        If there is no such number.
+    """
+    arithmetic, seconds = _by_machine(published("3")), _by_machine(published("4"))["floatmath"]
+    quickest = arithmetic["float64_sum_of_products"]
+    slowest = {
+        name: max(time, arithmetic["float64_multiply"][name]) for name, time in arithmetic["float64_add"].items()
+    }
+    each = {name: value / FLOATMATH_REPETITIONS * 1e6 for name, value in seconds.items()}
+    known = [name for name in each if name not in (_PIPELINED, without)]
+    least = max(math.ceil(each[name] / slowest[name]) for name in known)
+    if any(least * quickest[name] > each[name] for name in known):
+        raise ValueError("no number of operations is within the bounds of every machine")
+    repetitions = least * FLOATMATH_REPETITIONS * 1e-6
+    return least, {name: (repetitions * quickest[name], repetitions * slowest[name]) for name in each}
+
+
+def _by_machine(table: pl.DataFrame) -> dict[str, dict[str, float]]:
+    """Values of each quantity by machine."""
+    values: dict[str, dict[str, float]] = {}
+    for machine, quantity, value in table.select("machine", "quantity", "value").rows():
+        values.setdefault(quantity, {})[machine] = value
+    return values
 
 
 def table_5(describe: Describe | None) -> ReproducedTable:
