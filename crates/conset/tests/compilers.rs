@@ -302,6 +302,47 @@ proptest! {
     }
 }
 
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 60, ..ProptestConfig::default() })]
+
+    /// With the time of hops, where transfers that have far to go may go first, and with orders.
+    #[test]
+    fn no_effort_is_worse_than_the_papers_compiler_on_any_network(
+        set in sets(),
+        topology in topologies(),
+        limits in (prop::option::of(2u32..8), prop::option::of(1u32..3), prop::option::of(1u32..3)),
+        ordered in prop::collection::vec((0usize..60, 1usize..60), 0..5),
+        seed in 0u64..4,
+    ) {
+        let mut resources = resources("iwarp64");
+        resources.topology = topology;
+        (resources.node_channels, resources.link_channels, resources.ports) = limits;
+        let orders = ordered.into_iter().map(|(before, by)| Order { before: before as u32, after: (before + by) as u32 });
+        let count = set.connections.len() as u32;
+        let set = set.with_orders(orders.filter(|order| order.after < count).collect()).unwrap();
+        let seconds = |compiler| {
+            let schedule = compiled(&set, &resources, &Options { compiler, seed, ..weft(0.0) }).unwrap();
+            verify(&schedule, Some(&set)).unwrap();
+            schedule.predicted_seconds
+        };
+        let (ours, theirs) = (seconds(Compiler::Weft), seconds(Compiler::Apr));
+        prop_assert!(ours <= theirs * (1.0 + 1e-9), "{ours} against {theirs}");
+    }
+}
+
+/// What more phases would take is known before anything is routed in them.
+#[test]
+fn the_papers_compiler_is_not_asked_for_phases_that_cannot_be_better() {
+    let machine = resources("iwarp64");
+    let resources = weft_conset::Resources { topology: iwarp(&[32, 32], 12).topology, ..machine };
+    let set = pattern("random:6", &resources, 1);
+    let tried = RefCell::new(Vec::new());
+    let schedule = compile(&set, &resources, "test", &weft(0.0), &|| false, &|progress| {
+        tried.borrow_mut().extend(progress.doing.strip_prefix("APR with ").map(str::to_owned));
+    });
+    assert_eq!((schedule.unwrap().phases.len(), tried.into_inner()), (9, vec!["9 phases".to_owned()]));
+}
+
 #[test]
 fn a_search_goes_on_from_a_plan_and_tells_only_better_ones() {
     let resources = iwarp(&[4, 4], 12);

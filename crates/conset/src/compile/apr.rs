@@ -10,7 +10,6 @@
 //! tried again first).
 
 use std::cmp::Reverse;
-use std::collections::BinaryHeap;
 
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::Rng;
@@ -25,6 +24,21 @@ use crate::resources::Resources;
 /// Rounds of ripping up and routing again for each number of phases.
 const ROUNDS: usize = 10;
 
+/// How long the baseline goes on.
+#[derive(Clone, Copy)]
+pub struct Limits {
+    /// From how many phases to how many.
+    pub phases: (usize, usize),
+    /// Vertices over which paths may be searched for.
+    pub steps: usize,
+    /// Seconds that the plan is to be below, where it is of no use otherwise: of many connections a number of phases is given
+    /// up as soon as the longest of its phases take as long, and when ripping up leaves more unrouted than before.
+    pub seconds: Option<f64>,
+}
+
+/// Connections up to which all rounds are tried, whatever they leave unrouted and however long their phases take.
+const MAX_PATIENT: usize = 1024;
+
 struct Router<'a> {
     set: &'a ConnectionSet,
     network: &'a Network,
@@ -34,75 +48,186 @@ struct Router<'a> {
     starts: Vec<Vec<u32>>,
     ends: Vec<Vec<u32>>,
     placements: Vec<Option<(usize, Vec<u32>)>>,
+    /// Most connections that a vertex of each phase has had.
+    highest: Vec<u32>,
+    /// What the longest connection of each phase takes alone, and the phases together at least, s.
+    longest: Vec<f64>,
+    together: f64,
+    seconds: f64,
     /// Vertices that may still be looked at.
     steps: usize,
     search: Search,
+    distances: Distances,
 }
 
 /// What a search for a path knows of vertices; of others than this search has seen it knows nothing.
+///
+/// What a path costs is the sum over its vertices, so the first neighbour from which a vertex is reached is one of a cheapest
+/// path to it: a vertex is queued once, in a bucket of those that cost as much (Dial 1969).
 struct Search {
-    seen: Vec<u32>,
+    reached: Vec<Reached>,
     number: u32,
-    least: Vec<u32>,
-    from: Vec<u32>,
-    queue: BinaryHeap<Reverse<(u32, u32)>>,
+    /// By cost, modulo their number, which is a power of two above the cost of any vertex; a bit for each that is not empty.
+    buckets: Vec<Vec<u32>>,
+    occupied: Vec<u64>,
+}
+
+/// In which search a vertex was reached, what that costs at least, and from where.
+#[derive(Clone, Copy, Default)]
+struct Reached {
+    search: u32,
+    least: u32,
+    from: u32,
 }
 
 impl Search {
     fn new(vertices: usize) -> Search {
-        let (seen, least, from) = (vec![0; vertices], vec![0; vertices], vec![0; vertices]);
-        Search { seen, number: 0, least, from, queue: BinaryHeap::new() }
+        let reached = vec![Reached::default(); vertices];
+        Search { reached, number: 0, buckets: Vec::new(), occupied: Vec::new() }
     }
 
-    fn begin(&mut self) {
-        self.queue.clear();
+    /// Forgets all; vertices cost `highest` at most.
+    fn begin(&mut self, highest: u32) {
+        for word in 0..self.occupied.len() {
+            while self.occupied[word] != 0 {
+                self.buckets[64 * word + self.occupied[word].trailing_zeros() as usize].clear();
+                self.occupied[word] &= self.occupied[word] - 1;
+            }
+        }
+        let buckets = (highest as usize + 1).next_power_of_two().max(64);
+        if buckets > self.buckets.len() {
+            self.buckets.resize(buckets, Vec::new());
+            self.occupied.resize(buckets / 64, 0);
+        }
         if self.number == u32::MAX {
-            self.seen.fill(0);
+            self.reached.fill(Reached::default());
             self.number = 0;
         }
         self.number += 1;
     }
 
-    fn least(&self, vertex: usize) -> u32 {
-        if self.seen[vertex] == self.number { self.least[vertex] } else { u32::MAX }
+    fn is_seen(&self, vertex: usize) -> bool {
+        self.reached[vertex].search == self.number
     }
 
     fn reach(&mut self, vertex: usize, least: u32, from: u32) {
-        self.seen[vertex] = self.number;
-        (self.least[vertex], self.from[vertex]) = (least, from);
-        self.queue.push(Reverse((least, vertex as u32)));
+        self.reached[vertex] = Reached { search: self.number, least, from };
+        let bucket = least as usize & (self.buckets.len() - 1);
+        self.occupied[bucket / 64] |= 1 << (bucket % 64);
+        self.buckets[bucket].push(vertex as u32);
+    }
+
+    /// The least cost from `cost` on of which there are vertices.
+    fn next(&self, cost: u32) -> Option<u32> {
+        let (count, first) = (self.occupied.len(), cost as usize & (self.buckets.len() - 1));
+        for step in 0..=count {
+            let word = (first / 64 + step) % count;
+            let bits = match step {
+                0 => self.occupied[word] & (u64::MAX << (first % 64)),
+                _ => self.occupied[word],
+            };
+            if bits != 0 {
+                let bucket = 64 * word + bits.trailing_zeros() as usize;
+                let further = bucket.wrapping_sub(first) & (self.buckets.len() - 1);
+                return Some(cost + further as u32);
+            }
+        }
+        None
+    }
+
+    /// The vertices of one cost, whose bucket is empty then.
+    fn take(&mut self, cost: u32) -> Vec<u32> {
+        let bucket = cost as usize & (self.buckets.len() - 1);
+        self.occupied[bucket / 64] &= !(1 << (bucket % 64));
+        std::mem::take(&mut self.buckets[bucket])
+    }
+
+    /// Gives the memory of a bucket back to it.
+    fn give_back(&mut self, cost: u32, mut vertices: Vec<u32>) {
+        let bucket = cost as usize & (self.buckets.len() - 1);
+        vertices.clear();
+        self.buckets[bucket] = vertices;
     }
 }
 
-/// A plan with the fewest phases for which the rounds are enough, of those from the one number to the other; none when
-/// interrupted before, or when paths have been searched for over `steps` vertices.
+/// How far it is to one destination on a grid, axis by axis; elsewhere only whether it is there.
+struct Distances {
+    /// Of every vertex, axis by axis.
+    coordinates: Vec<u32>,
+    /// Steps from every coordinate of each axis to that of the destination.
+    steps: Vec<Vec<u32>>,
+    destination: usize,
+}
+
+impl Distances {
+    fn new(network: &Network) -> Distances {
+        let Some(grid) = &network.grid else {
+            return Distances { coordinates: Vec::new(), steps: Vec::new(), destination: usize::MAX };
+        };
+        let axes = 0..grid.extents.len();
+        let of_vertex = |vertex: usize| axes.clone().map(move |axis| grid.coordinate(vertex, axis) as u32);
+        let steps = grid.extents.iter().map(|&extent| vec![0; extent]).collect();
+        Distances { coordinates: (0..network.nodes).flat_map(of_vertex).collect(), steps, destination: usize::MAX }
+    }
+
+    fn aim(&mut self, network: &Network, destination: usize) {
+        if self.destination == destination {
+            return;
+        }
+        self.destination = destination;
+        let Some(grid) = &network.grid else { return };
+        for (axis, steps) in self.steps.iter_mut().enumerate() {
+            let first = destination - grid.coordinate(destination, axis) * grid.strides[axis];
+            for (coordinate, steps) in steps.iter_mut().enumerate() {
+                *steps = grid.offset(first + coordinate * grid.strides[axis], destination, axis).unsigned_abs();
+            }
+        }
+    }
+
+    /// Vertices of a path from one to the destination, without its own, at least.
+    #[inline]
+    fn of(&self, vertex: usize) -> u32 {
+        if self.steps.is_empty() {
+            return u32::from(vertex != self.destination);
+        }
+        let axes = self.steps.len();
+        let coordinates = &self.coordinates[vertex * axes..(vertex + 1) * axes];
+        coordinates.iter().zip(&self.steps).map(|(&coordinate, steps)| steps[coordinate as usize]).sum()
+    }
+}
+
+/// A plan with the fewest phases for which the rounds are enough, within the limits; none when interrupted before.
 pub fn route(
     set: &ConnectionSet,
     resources: &Resources,
     network: &Network,
     hops: &[u32],
-    (least, most): (usize, usize),
-    steps: usize,
+    limits: Limits,
     control: &Control,
 ) -> Option<Plan> {
-    let mut steps = steps;
+    let mut steps = limits.steps;
     let mut random = generator(control.seed, 77);
     let ranks = set.ranks().unwrap_or_default();
     let mut order: Vec<usize> = (0..set.connections.len()).collect();
     order.sort_by_key(|&c| (ranks.get(c).copied().unwrap_or(0), Reverse(hops[c])));
-    for phases in least..=most {
+    let limits = Limits { seconds: limits.seconds.filter(|_| order.len() > MAX_PATIENT), ..limits };
+    for phases in limits.phases.0..=limits.phases.1 {
         control.report(&format!("APR with {phases} phases"), None);
-        let mut router = Router::new(set, network, resources, phases, steps);
+        let mut router = Router::new(set, network, resources, phases, Limits { steps, ..limits });
         let mut failed = router.route_all(&order, control)?;
         for _ in 0..ROUNDS {
-            if failed.is_empty() {
+            if failed.is_empty() || router.is_hopeless() {
                 break;
             }
+            let before = failed.len();
             let mut again = failed;
             again.extend(router.rip_up(&mut random));
             failed = router.route_all(&again, control)?;
+            if limits.seconds.is_some() && failed.len() > before {
+                break;
+            }
         }
-        if failed.is_empty() {
+        if failed.is_empty() && !router.is_hopeless() {
             return Some(router.plan());
         }
         steps = router.steps;
@@ -116,7 +241,7 @@ impl<'a> Router<'a> {
         network: &'a Network,
         resources: &'a Resources,
         phases: usize,
-        steps: usize,
+        limits: Limits,
     ) -> Router<'a> {
         Router {
             set,
@@ -127,19 +252,34 @@ impl<'a> Router<'a> {
             starts: vec![vec![0; network.nodes]; phases],
             ends: vec![vec![0; network.nodes]; phases],
             placements: vec![None; set.connections.len()],
-            steps,
+            highest: vec![0; phases],
+            longest: vec![0.0; phases],
+            together: resources.exchange_seconds((0..phases).map(|_| resources.switch_seconds())),
+            seconds: limits.seconds.unwrap_or(f64::INFINITY),
+            steps: limits.steps,
             search: Search::new(network.vertices),
+            distances: Distances::new(network),
         }
     }
 
-    /// Routes connections one by one; those that found no way. None when interrupted, or without steps.
+    /// Whether the phases take too long already. Ripping up could make them shorter, but takes routes at random.
+    fn is_hopeless(&self) -> bool {
+        self.together >= self.seconds
+    }
+
+    /// Routes connections one by one, as long as there is hope; those that found no way. None when interrupted, or without
+    /// steps.
     fn route_all(&mut self, order: &[usize], control: &Control) -> Option<Vec<usize>> {
         let mut failed = Vec::new();
         for &connection in order {
             if control.is_interrupted() || self.steps == 0 {
                 return None;
             }
+            if self.is_hopeless() {
+                break;
+            }
             let (low, high) = self.window(connection);
+            self.distances.aim(self.network, self.set.connections[connection].destination as usize);
             let mut shortest: Option<(u32, Vec<u32>, usize)> = None;
             for phase in low..=high {
                 // Only a shorter one than those found is of use.
@@ -178,11 +318,6 @@ impl<'a> Router<'a> {
         node < self.network.nodes && self.resources.node_channels.is_some_and(|limit| self.nodes[phase][node] >= limit)
     }
 
-    /// Vertices of a path from one vertex to another, or to its end, at least.
-    fn fewest_vertices(&self, from: usize, to: usize) -> u32 {
-        self.network.grid.as_ref().map_or(u32::from(from != to), |grid| grid.distance(from, to) as u32)
-    }
-
     /// The cost and the route of a shortest path in one copy of the graph, if there is one that costs less than `below`.
     fn shortest(&mut self, phase: usize, connection: usize, below: u32) -> Option<(u32, Vec<u32>)> {
         let c = self.set.connections[connection];
@@ -192,50 +327,71 @@ impl<'a> Router<'a> {
             || self.is_full(phase, destination)
             || ports_taken(&self.starts[phase], source)
             || ports_taken(&self.ends[phase], destination)
-            || self.fewest_vertices(source, destination) + 1 >= below
+            || self.distances.of(source) + 1 >= below
         {
             return None;
         }
-        self.search.begin();
+        self.search.begin(1 + self.highest[phase]);
         self.search.reach(source, 1 + self.nodes[phase][source], u32::MAX);
-        while let Some(Reverse((so_far, at))) = self.search.queue.pop() {
-            let at = at as usize;
-            self.steps = self.steps.saturating_sub(1);
-            if at == destination {
-                break;
-            }
-            let ends_here = self.network.vertices > self.network.nodes && at < self.network.nodes && at != source;
-            if so_far > self.search.least(at) || ends_here {
-                continue;
-            }
-            for link in self.network.out(at) {
-                let to = self.network.to[link] as usize;
-                let wires = self.network.multiplicity[link];
-                let link_full =
-                    self.resources.link_channels.is_some_and(|limit| self.links[phase][link] >= limit * wires);
-                let next = so_far + 1 + self.nodes[phase][to];
-                let helps = next < self.search.least(to) && next + self.fewest_vertices(to, destination) < below;
-                if helps && !self.is_full(phase, to) && !link_full {
-                    self.search.reach(to, next, at as u32);
+        let mut so_far = 0;
+        while let Some(cost) = self.search.next(so_far)
+            && !self.search.is_seen(destination)
+        {
+            so_far = cost;
+            let vertices = self.search.take(cost);
+            self.steps = self.steps.saturating_sub(vertices.len());
+            for &at in &vertices {
+                let at = at as usize;
+                let ends_here = self.network.vertices > self.network.nodes && at < self.network.nodes && at != source;
+                if !ends_here {
+                    self.go_on(phase, at, below);
                 }
             }
+            self.search.give_back(cost, vertices);
         }
-        let least = self.search.least(destination);
-        if least == u32::MAX {
+        if !self.search.is_seen(destination) {
             return None;
         }
         let mut route = vec![destination as u32];
         while route[route.len() - 1] as usize != source {
-            route.push(self.search.from[route[route.len() - 1] as usize]);
+            route.push(self.search.reached[route[route.len() - 1] as usize].from);
         }
         route.reverse();
-        Some((least, route))
+        Some((self.search.reached[destination].least, route))
+    }
+
+    /// Reaches the neighbours of a vertex from it; of several that reach one for as much, the first is kept.
+    fn go_on(&mut self, phase: usize, at: usize, below: u32) {
+        let Router { network, resources, search, distances, .. } = self;
+        let (nodes, links) = (&self.nodes[phase][..], &self.links[phase][..]);
+        let most = resources.node_channels.unwrap_or(u32::MAX);
+        let so_far = search.reached[at].least;
+        for link in network.out(at) {
+            let to = network.to[link] as usize;
+            let used = nodes[to];
+            let next = so_far + 1 + used;
+            let known = search.reached[to];
+            let is_seen = known.search == search.number;
+            if is_seen && (next > known.least || known.from <= at as u32) || used >= most && to < network.nodes {
+                continue;
+            }
+            if resources.link_channels.is_some_and(|limit| links[link] >= limit * network.multiplicity[link]) {
+                continue;
+            }
+            if is_seen {
+                search.reached[to].from = at as u32;
+            } else if next < below && next + distances.of(to) < below {
+                search.reach(to, next, at as u32);
+            }
+        }
     }
 
     fn count(&mut self, phase: usize, route: &[u32], adds: bool) {
         let change = |count: &mut u32| *count = if adds { *count + 1 } else { *count - 1 };
         for &vertex in route {
-            change(&mut self.nodes[phase][vertex as usize]);
+            let count = &mut self.nodes[phase][vertex as usize];
+            change(count);
+            self.highest[phase] = self.highest[phase].max(*count);
         }
         for pair in route.windows(2) {
             change(&mut self.links[phase][self.network.link(pair[0], pair[1])]);
@@ -246,7 +402,18 @@ impl<'a> Router<'a> {
 
     fn take(&mut self, connection: usize, phase: usize, route: Vec<u32>) {
         self.count(phase, &route, true);
+        let seconds = self.alone(connection, &route);
+        if seconds > self.longest[phase] {
+            self.together += seconds - self.longest[phase];
+            self.longest[phase] = seconds;
+        }
         self.placements[connection] = Some((phase, route));
+    }
+
+    /// Seconds of a connection on its own, until its last word has arrived.
+    fn alone(&self, connection: usize, route: &[u32]) -> f64 {
+        let words = self.set.connections[connection].words as f64;
+        words * self.resources.word_seconds() + self.resources.latency_seconds(route.len() - 1)
     }
 
     /// Takes out a tenth of the routes; their connections.
@@ -260,7 +427,20 @@ impl<'a> Router<'a> {
                 ripped.push(connection);
             }
         }
+        self.measure();
         ripped
+    }
+
+    /// What the longest connections of all phases take, of those that are routed.
+    fn measure(&mut self) {
+        self.longest.fill(0.0);
+        for (connection, placement) in self.placements.iter().enumerate() {
+            if let Some((phase, route)) = placement {
+                self.longest[*phase] = self.longest[*phase].max(self.alone(connection, route));
+            }
+        }
+        let seconds = self.longest.iter().map(|longest| self.resources.switch_seconds() + longest);
+        self.together = self.resources.exchange_seconds(seconds);
     }
 
     fn plan(self) -> Plan {
@@ -271,5 +451,108 @@ impl<'a> Router<'a> {
             plan[phase].push(Placed { connection: connection as u32, words, route });
         }
         plan
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use weft_machine::Topology;
+
+    use super::*;
+    use crate::named::named;
+    use crate::pattern::Connection;
+
+    fn resources(topology: Topology) -> Resources {
+        let machine = weft_machine::find("iwarp64").unwrap();
+        Resources { topology, node_channels: Some(12), ..Resources::of(&machine).unwrap() }
+    }
+
+    /// The least cost of a path over vertices that are not full, by relaxing all links until nothing changes.
+    fn by_relaxing(network: &Network, used: &[u32], source: usize, destination: usize) -> Option<u32> {
+        let mut cost = vec![u32::MAX; network.vertices];
+        cost[source] = 1 + used[source];
+        for _ in 0..network.vertices {
+            for at in (0..network.vertices).filter(|&at| at < network.nodes || network.nodes == network.vertices) {
+                for to in network.out(at).map(|link| network.to[link] as usize).filter(|&to| used[to] < 12) {
+                    cost[to] = cost[to].min(cost[at].saturating_add(1 + used[to]));
+                }
+            }
+        }
+        (cost[destination] != u32::MAX && used[source] < 12 && used[destination] < 12).then_some(cost[destination])
+    }
+
+    proptest! {
+        /// The path is one, costs what is said, and no path costs less; below its cost there is none.
+        #[test]
+        fn no_path_is_shorter(
+            used in proptest::collection::vec(0u32..14, 20), (source, apart) in (0usize..20, 1usize..20),
+            is_torus: bool,
+        ) {
+            let (extents, destination) = (vec![4, 5], (source + apart) % 20);
+            let resources = resources(if is_torus { Topology::Torus { extents } } else { Topology::Mesh { extents } });
+            let network = Network::new(&resources.topology);
+            let connection = Connection { source: source as u32, destination: destination as u32, words: 1 };
+            let set = ConnectionSet::new("one", 20, vec![connection]).unwrap();
+            let limits = Limits { phases: (1, 1), steps: usize::MAX, seconds: None };
+            let mut router = Router::new(&set, &network, &resources, 1, limits);
+            router.highest[0] = *used.iter().max().unwrap();
+            router.nodes[0].copy_from_slice(&used);
+            router.distances.aim(&network, destination);
+            let least = by_relaxing(&network, &used, source, destination);
+            let path = router.shortest(0, 0, u32::MAX);
+            prop_assert_eq!(path.as_ref().map(|path| path.0), least);
+            if let Some((cost, route)) = path {
+                let sum: u32 = route.iter().map(|&vertex| 1 + used[vertex as usize]).sum();
+                prop_assert_eq!((cost, route[0] as usize, route[route.len() - 1] as usize), (sum, source, destination));
+                let links = |pair: &[u32]| network.to[network.out(pair[0] as usize)].contains(&pair[1]);
+                prop_assert!(route.windows(2).all(links));
+                prop_assert_eq!(router.shortest(0, 0, cost + 1), Some((cost, route)));
+                prop_assert_eq!(router.shortest(0, 0, cost), None);
+            }
+        }
+    }
+
+    /// Work, not time: vertices that are looked at while all connections are routed once.
+    #[test]
+    fn a_search_looks_at_what_is_nearer_than_the_best_phase_only() {
+        let resources = resources(Topology::Torus { extents: vec![16, 16] });
+        let network = Network::new(&resources.topology);
+        let set = named("random:6", &resources.topology, 1, 0).unwrap();
+        let (steps, phases) = (usize::MAX, 6);
+        let limits = Limits { phases: (phases, phases), steps, seconds: None };
+        let mut router = Router::new(&set, &network, &resources, phases, limits);
+        let order: Vec<usize> = (0..set.connections.len()).collect();
+        let failed = router.route_all(&order, &Control::new(0.0, 0, &|| false, &|_| ())).unwrap();
+        let all = order.len() * phases * network.vertices;
+        assert!(failed.is_empty());
+        assert!(2 * (steps - router.steps) < all, "{} of {all}", steps - router.steps);
+    }
+
+    /// What can be no better is not routed to its end.
+    #[test]
+    fn phases_whose_longest_connections_take_as_long_are_given_up() {
+        let resources = resources(Topology::Torus { extents: vec![16, 16] });
+        let network = Network::new(&resources.topology);
+        let set = named("random:6", &resources.topology, 1, 0).unwrap();
+        let hops: Vec<u32> = set
+            .connections
+            .iter()
+            .map(|c| network.grid.as_ref().unwrap().distance(c.source as usize, c.destination as usize) as u32)
+            .collect();
+        let control = Control::new(0.0, 0, &|| false, &|_| ());
+        let route = |phases: (usize, usize), seconds: Option<f64>| {
+            route(&set, &resources, &network, &hops, Limits { phases, steps: usize::MAX, seconds }, &control)
+        };
+        let plan = route((6, 6), None).expect("six phases are enough");
+        let longest = |phase: &Vec<Placed>| {
+            let alone = |placed: &Placed| {
+                placed.words as f64 * resources.word_seconds() + resources.latency_seconds(placed.route.len() - 1)
+            };
+            resources.switch_seconds() + phase.iter().map(alone).fold(0.0, f64::max)
+        };
+        let least = resources.exchange_seconds(plan.iter().map(longest));
+        assert_eq!(route((6, 6), Some(least * (1.0 + 1e-9))), Some(plan));
+        assert_eq!(route((6, 6), Some(least * (1.0 - 1e-9))), None);
     }
 }

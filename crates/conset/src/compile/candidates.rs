@@ -3,8 +3,8 @@
 use crate::bounds::Demand;
 
 use super::control::Control;
-use super::plan::{Load, Plan, arrival_seconds, plan_seconds};
-use super::{CompileError, Options, circuits, negotiate, perfect, symmetric};
+use super::plan::{Load, Placed, Plan, arrival_seconds};
+use super::{CompileError, Options, circuits, negotiate, perfect, symmetric, timetable};
 
 /// The best plan so far, and its seconds.
 pub type Best = Option<(f64, Plan)>;
@@ -20,11 +20,27 @@ pub struct Compilation<'a> {
 
 impl Compilation<'_> {
     pub fn seconds(&self, plan: &Plan) -> f64 {
-        plan_seconds(plan, self.demand.resources, self.demand.network)
+        let of_phase = self.phase_seconds();
+        let seconds = |phase: &Vec<Placed>| self.demand.resources.switch_seconds() + of_phase(phase);
+        self.demand.resources.exchange_seconds(plan.iter().map(seconds))
+    }
+
+    /// Seconds until all of a phase has arrived, by weft's own timetable.
+    fn phase_seconds(&self) -> impl Fn(&[Placed]) -> f64 {
+        let Demand { set, resources, network, .. } = self.demand;
+        let orders = timetable::by_connection(&set.orders);
+        move |phase| match orders.is_empty() {
+            true => arrival_seconds(phase, resources, network),
+            false => timetable::arrival(phase, &timetable::even(phase, &orders, resources, network), resources),
+        }
     }
 
     /// The seconds of a plan that may be a candidate: it has few enough phases, and each can be open at once.
     pub fn candidate_seconds(&self, plan: &Plan) -> Option<f64> {
+        self.candidate_seconds_by(plan, &self.phase_seconds())
+    }
+
+    fn candidate_seconds_by(&self, plan: &Plan, of_phase: &dyn Fn(&[Placed]) -> f64) -> Option<f64> {
         let Demand { resources, network, .. } = self.demand;
         if self.options.phases.is_some_and(|limit| plan.len() > limit as usize) {
             return None;
@@ -35,15 +51,32 @@ impl Compilation<'_> {
             if !load.fits(resources, network) {
                 return None;
             }
-            seconds.push(resources.switch_seconds() + arrival_seconds(phase, resources, network));
+            seconds.push(resources.switch_seconds() + of_phase(phase));
         }
         Some(resources.exchange_seconds(seconds.into_iter()))
     }
 
     /// Keeps a plan that is better than the best.
     pub fn consider(&self, plan: Option<Plan>, best: &mut Best) -> bool {
-        let Some(plan) = plan else { return false };
-        let Some(seconds) = self.candidate_seconds(&plan) else { return false };
+        let seconds = plan.as_ref().and_then(|plan| self.candidate_seconds(plan));
+        self.keep(plan, seconds, best)
+    }
+
+    /// As [`Compilation::consider`], each phase by the timetable by which it takes less: where transfers wait for each
+    /// other those that have far to go may go first.
+    pub fn consider_timetables(&self, plan: Option<Plan>, best: &mut Best) -> bool {
+        let Demand { set, resources, network, .. } = self.demand;
+        let even = self.phase_seconds();
+        let of_phase = |phase: &[Placed]| {
+            let greedy = timetable::shorter(phase, even(phase), set, resources, network, &|| self.control.must_end());
+            greedy.map_or_else(|| even(phase), |times| timetable::arrival(phase, &times, resources))
+        };
+        let seconds = plan.as_ref().and_then(|plan| self.candidate_seconds_by(plan, &of_phase));
+        self.keep(plan, seconds, best)
+    }
+
+    fn keep(&self, plan: Option<Plan>, seconds: Option<f64>, best: &mut Best) -> bool {
+        let (Some(plan), Some(seconds)) = (plan, seconds) else { return false };
         let better = best.as_ref().is_none_or(|(known, _)| seconds < known * (1.0 - 1e-12));
         if better {
             self.control.tell(seconds, &plan);

@@ -26,7 +26,11 @@ impl Compilation<'_> {
                 Compiler::Apr if set.orders.is_empty() => {
                     timetable::greedy(&placed, resources, network, stop).ok_or(CompileError::Interrupted)?
                 }
-                _ => timetable::even(&placed, &orders, resources, network),
+                _ => {
+                    let even = timetable::even(&placed, &orders, resources, network);
+                    let arrival = timetable::arrival(&placed, &even, resources);
+                    timetable::shorter(&placed, arrival, set, resources, network, stop).unwrap_or(even)
+                }
             };
             let largest_link_load = load.largest_link_load(network);
             let transfers = timetable::transfers(placed, times, set, stop);

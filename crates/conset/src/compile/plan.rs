@@ -183,9 +183,3 @@ pub fn arrival_seconds(phase: &[Placed], resources: &Resources, network: &Networ
     };
     Arrivals::new(2 * nodes + network.links()).earliest(phase.len(), flow, uses)
 }
-
-/// Seconds of a whole plan without orders.
-pub fn plan_seconds(plan: &Plan, resources: &Resources, network: &Network) -> f64 {
-    let seconds = |phase: &Vec<Placed>| resources.switch_seconds() + arrival_seconds(phase, resources, network);
-    resources.exchange_seconds(plan.iter().map(seconds))
-}

@@ -269,6 +269,39 @@ pub fn greedy(phase: &[Placed], resources: &Resources, network: &Network, stop: 
     Some(slow_down(phase, times, resources, network))
 }
 
+/// Transfers times rows of a timetable, up to which a greedy one is tried beside weft's own.
+const MAX_TRIED: usize = 1 << 22;
+
+/// The greedy timetable of a phase, if by it all has arrived before `seconds`. `None` too where orders bind connections, where
+/// no timetable could be shorter, where there are too many transfers, and where `stop` says so.
+pub fn shorter(
+    phase: &[Placed],
+    seconds: f64,
+    set: &ConnectionSet,
+    resources: &Resources,
+    network: &Network,
+    stop: &dyn Fn() -> bool,
+) -> Option<Times> {
+    let alone = |placed: &Placed| {
+        placed.words as f64 * resources.word_seconds() + resources.latency_seconds(placed.route.len() - 1)
+    };
+    let longest = phase.iter().map(alone).fold(0.0, f64::max);
+    let is_least = seconds <= longest * (1.0 + 1e-9);
+    if is_least || !set.orders.is_empty() || phase.len().saturating_mul(2 * network.nodes) > MAX_TRIED {
+        return None;
+    }
+    let times = greedy(phase, resources, network, stop)?;
+    (arrival(phase, &times, resources) < seconds * (1.0 - 1e-9)).then_some(times)
+}
+
+/// Seconds until the last word of a phase has arrived.
+pub fn arrival(phase: &[Placed], times: &Times, resources: &Resources) -> f64 {
+    let of = |(placed, (start, duration, _)): (&Placed, &(f64, f64, Vec<Piece>))| {
+        start + duration + resources.latency_seconds(placed.route.len() - 1)
+    };
+    phase.iter().zip(times).map(of).fold(0.0, f64::max)
+}
+
 /// The first time from which two rows are free for `length`.
 fn first_common(a: &[(f64, f64)], b: &[(f64, f64)], length: f64) -> f64 {
     let mut start = 0.0f64;
