@@ -56,7 +56,7 @@ impl Described {
     }
 
     /// How two differ, as both ranks see it.
-    fn difference(&self, other: &Described) -> Option<(String, String)> {
+    pub fn difference(&self, other: &Described) -> Option<(String, String)> {
         if let (Some(mine), Some(theirs)) = (self.root, other.root)
             && mine != theirs
         {

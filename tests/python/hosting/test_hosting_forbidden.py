@@ -62,13 +62,18 @@ FORBIDDEN = {
         CALL + "MPI_Bcast with MPI_DOUBLE on rank 0 and with MPI_LONG on rank 1",
     ),
     "elements of a gather": (
-        "comm.Gather([np.zeros(1), MPI.DOUBLE], [np.zeros(3, 'l'), MPI.LONG])",
+        "comm.Gather([np.zeros(1), MPI.LONG if rank == 0 else MPI.DOUBLE], [np.zeros(3, 'l'), MPI.LONG])",
         CALL + "MPI_Gather with MPI_LONG on rank 0 and with MPI_DOUBLE on rank 1",
     ),
     "elements of an all-to-all with counts": (
         "kind = MPI.INT if rank == 0 else MPI.FLOAT\n"
         "comm.Alltoallv([np.zeros(3, 'i'), [1] * 3, kind], [np.zeros(3, 'i'), [1] * 3, kind])",
         CALL + "MPI_Alltoallv with MPI_INT on rank 0 and with MPI_FLOAT on rank 1",
+    ),
+    "elements that a rank sends to itself": (
+        "comm.Scatter([np.zeros(3, 'i'), 1, MPI.INT], [np.zeros(1, 'i'), 1, MPI.INT], 1)\n"
+        "if rank == 0:\n    MPI.COMM_SELF.Allgather([np.zeros(2, 'i'), MPI.INT], [np.zeros(2), MPI.DOUBLE])",
+        CALL + "MPI_Allgather of rank 0, which sends MPI_INT to itself and receives MPI_DOUBLE",
     ),
     "an operation": (
         "comm.Allreduce(np.zeros(1), np.zeros(1), MPI.MAX if rank == 0 else MPI.SUM)",

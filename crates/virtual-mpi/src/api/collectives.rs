@@ -13,8 +13,9 @@ use crate::apart::{Work, home};
 use crate::collective::{self, Root};
 use crate::communicator::{Communicator, Links};
 use crate::fault::{Answer, Fault, class, require};
-use crate::joint::Described;
+use crate::joint::{Described, plain};
 use crate::rank::Rank;
+use crate::remark::Subject;
 use crate::request::{Completed, Request, State};
 
 use super::point_to_point::{Memory, rank_for_ever};
@@ -233,12 +234,38 @@ fn described_parts(
     }
 }
 
+/// Compares what a rank sends to itself with what it receives from itself in the call at hand: elements and, if `equal`,
+/// their number.
+fn compare_own(rank: &Rank, sent: Memory, received: Memory, equal: bool) -> Answer {
+    if is_in_place(sent.address) || is_in_place(received.address) {
+        return Ok(());
+    }
+    let (sent, received) = (sent.elements(rank)?, received.elements(rank)?);
+    if let Some((sends, receives)) = described_own(sent, equal).difference(&described_own(received, equal)) {
+        let call = plain(rank.call.get());
+        let remark = format!("{call} of rank {}, which sends {sends} to itself and receives {receives}", rank.number());
+        rank.remark(Subject::Collectives, &remark);
+    }
+    Ok(())
+}
+
+fn described_own((kinds, bytes): (ElementKinds, usize), equal: bool) -> Described {
+    let described = Described::default();
+    if equal { described.with_elements(kinds, bytes) } else { described.with_kinds(kinds, bytes) }
+}
+
 /// What a gather takes from this rank: in place, its own part of the result.
-fn own_part(rank: &Rank, comm: &Communicator, send: Memory, slots: &Slots) -> Result<Memory, Fault> {
+fn own_part(rank: &Rank, comm: &Communicator, send: Memory, slots: &Slots, equal: bool) -> Result<Memory, Fault> {
     no_in_place(comm, send.address)?;
-    let part = if is_in_place(send.address) { slots.slots[comm.rank()] } else { send };
-    part.check(rank)?;
-    Ok(part)
+    if is_in_place(send.address) {
+        slots.slots[comm.rank()].check(rank)?;
+        return Ok(slots.slots[comm.rank()]);
+    }
+    send.check(rank)?;
+    if !comm.is_inter() {
+        compare_own(rank, send, slots.slots[comm.rank()], equal)?;
+    }
+    Ok(send)
 }
 
 fn gather_slots(
@@ -256,7 +283,7 @@ fn gather_slots(
     slots.lens(rank)?;
     let takes_part = root != Root::Here && root != Root::Elsewhere;
     let part = match (takes_part, receives) {
-        (true, true) => Some(own_part(rank, &object, send, &slots)?),
+        (true, true) => Some(own_part(rank, &object, send, &slots, equal)?),
         (true, false) => {
             require(!is_in_place(send.address), class::ERR_BUFFER, || {
                 "MPI_IN_PLACE on a rank that is not the root".to_owned()
@@ -345,6 +372,9 @@ fn scatter_slots(
         None => receive.elements(rank)?,
     };
     let described = described_parts(rooted(&object, root), &object, elements, equal);
+    if let Some(slots) = slots.as_ref().filter(|_| receives && !object.is_inter()) {
+        compare_own(rank, slots.slots[object.rank()], receive, equal)?;
+    }
     let rank = rank_for_ever(rank);
     Ok(Plan::new(described, move |links| {
         let parts = slots.as_ref().map(|slots| slots.load(rank)).transpose()?;
@@ -395,7 +425,7 @@ pub(crate) fn scatterv_plan(
 
 fn allgather_slots(rank: &Rank, comm: Comm, send: Memory, slots: Slots, equal: bool) -> Result<Plan, Fault> {
     let object = rank.comm(comm)?;
-    let part = own_part(rank, &object, send, &slots)?;
+    let part = own_part(rank, &object, send, &slots, equal)?;
     let elements = if equal { slots.elements_of_each(rank)? } else { slots.elements_of_all(rank)? };
     let described = described_parts(Described::default(), &object, elements, equal);
     let (lens, rank) = (slots.lens(rank)?, rank_for_ever(rank));
@@ -440,11 +470,14 @@ pub(crate) fn allgatherv_plan(
 
 fn alltoall_slots(
     rank: &Rank,
-    described: Described,
+    (comm, described): (&Communicator, Described),
     sends: Slots,
     receives: Slots,
     equal: bool,
 ) -> Result<Plan, Fault> {
+    if !comm.is_inter() {
+        compare_own(rank, sends.slots[comm.rank()], receives.slots[comm.rank()], equal)?;
+    }
     let (lens, rank) = (receives.lens(rank)?, rank_for_ever(rank));
     sends.lens(rank)?;
     Ok(Plan::new(described, move |links| {
@@ -480,7 +513,8 @@ pub(crate) fn alltoall_plan(
         Slots::equal(rank, sendbuf, sendcount, sendtype, object.peers())?
     };
     let elements = receives.elements_of_each(rank)?;
-    alltoall_slots(rank, described_parts(Described::default(), &object, elements, true), sends, receives, true)
+    let described = described_parts(Described::default(), &object, elements, true);
+    alltoall_slots(rank, (&object, described), sends, receives, true)
 }
 
 pub(crate) fn alltoallv_plan(
@@ -507,7 +541,7 @@ pub(crate) fn alltoallv_plan(
     let (kinds, _) = receives.elements_of_each(rank)?;
     let least = receives.lens(rank)?.into_iter().min().unwrap_or(0);
     let described = described_parts(Described::default(), &object, (kinds, least), false);
-    alltoall_slots(rank, described, sends, receives, false)
+    alltoall_slots(rank, (&object, described), sends, receives, false)
 }
 
 pub(crate) fn alltoallw_plan(
@@ -530,5 +564,5 @@ pub(crate) fn alltoallw_plan(
     } else {
         Slots::general(sendbuf, sendcounts, |index| sdispls.get(index), sendtypes, object.peers())
     };
-    alltoall_slots(rank, Described::default(), sends, receives, false)
+    alltoall_slots(rank, (&object, Described::default()), sends, receives, false)
 }
