@@ -6,6 +6,7 @@
 
 pub mod collective;
 mod communicator;
+mod elements;
 mod error;
 mod exchange;
 mod executor;
@@ -20,6 +21,7 @@ mod tag;
 
 pub use collective::Reduction;
 pub use communicator::{Communicator, NativeCollectives, Program};
+pub use elements::ElementKinds;
 pub use error::{Blocked, Call, CommError, Failure, RunError};
 pub use exchange::{
     ElementCost, ExchangeMethod, ExchangePlan, Exchanged, Exchanges, Numbered, PlannedPhase, PlannedTransfer, Sharing,

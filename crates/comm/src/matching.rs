@@ -7,6 +7,7 @@
 
 use std::collections::VecDeque;
 
+use crate::elements::ElementKinds;
 use crate::message::Source;
 use crate::tag::{CollectiveKind, Tag, TagSelector};
 
@@ -31,8 +32,11 @@ const COLLECTIVE: u64 = 1 << 63;
 const KIND_SHIFT: u32 = 32;
 /// What must be equal for tags to match: all but the kind.
 const MATCHED: u64 = COLLECTIVE | u32::MAX as u64;
-/// The tag of a pattern that accepts any tag of a program.
+/// Set in the tag of a pattern that accepts any tag of a program.
 const ANY_USER: u64 = 1 << 62;
+/// Above the tag of a program, what kinds of elements the message has; these bits are not matched.
+const ELEMENTS_SHIFT: u32 = 32;
+const ELEMENTS: u64 = ((1 << ElementKinds::MAX) - 1) << ELEMENTS_SHIFT;
 /// The source of a pattern that accepts any.
 const ANY_SOURCE: u32 = u32::MAX;
 
@@ -53,10 +57,35 @@ fn unpack(tag: u64) -> Tag {
     }
 }
 
+#[inline]
+fn with_elements(tag: u64, elements: ElementKinds) -> u64 {
+    if tag & COLLECTIVE == 0 { tag & !ELEMENTS | u64::from(elements.bits()) << ELEMENTS_SHIFT } else { tag }
+}
+
+#[inline]
+fn elements_of(tag: u64) -> ElementKinds {
+    if tag & COLLECTIVE == 0 {
+        ElementKinds::of(((tag & ELEMENTS) >> ELEMENTS_SHIFT) as u32)
+    } else {
+        ElementKinds::UNKNOWN
+    }
+}
+
 impl Envelope {
     /// Of a message on the communicator that its backend numbers `context`, from `source`, a rank of it.
     pub fn new(context: u32, source: usize, tag: Tag) -> Envelope {
         Envelope { context, source: source as u32, tag: pack(tag) }
+    }
+
+    /// The same message, made of these elements; those of a collective's message are not kept.
+    #[inline]
+    pub fn with_elements(self, elements: ElementKinds) -> Envelope {
+        Envelope { tag: with_elements(self.tag, elements), ..self }
+    }
+
+    #[inline]
+    pub fn elements(&self) -> ElementKinds {
+        elements_of(self.tag)
     }
 
     /// The sender's rank within the communicator.
@@ -83,6 +112,17 @@ impl Pattern {
         Pattern { context, source, tag }
     }
 
+    /// The same receive, into these elements; those of a collective's message are not kept.
+    #[inline]
+    pub fn with_elements(self, elements: ElementKinds) -> Pattern {
+        Pattern { tag: with_elements(self.tag, elements), ..self }
+    }
+
+    #[inline]
+    pub fn elements(&self) -> ElementKinds {
+        elements_of(self.tag)
+    }
+
     pub fn source(&self) -> Source {
         match self.source {
             ANY_SOURCE => Source::Any,
@@ -91,10 +131,12 @@ impl Pattern {
     }
 
     pub fn tag(&self) -> TagSelector {
-        match self.tag {
-            ANY_USER => TagSelector::AnyUser,
-            tag => TagSelector::Only(unpack(tag)),
-        }
+        if self.accepts_any_user() { TagSelector::AnyUser } else { TagSelector::Only(unpack(self.tag)) }
+    }
+
+    #[inline]
+    fn accepts_any_user(&self) -> bool {
+        self.tag & (COLLECTIVE | ANY_USER) == ANY_USER
     }
 
     /// Whether a message of any rank may be taken.
@@ -112,7 +154,7 @@ impl Pattern {
     /// Whether a receive with this pattern takes a message with `envelope`.
     #[inline]
     pub fn accepts(&self, envelope: &Envelope) -> bool {
-        let tags = if self.tag == ANY_USER {
+        let tags = if self.accepts_any_user() {
             envelope.tag & COLLECTIVE == 0
         } else {
             (self.tag ^ envelope.tag) & MATCHED == 0
@@ -295,9 +337,16 @@ mod tests {
 
     proptest! {
         #[test]
-        fn packing_keeps_tags_sources_and_their_matching(tag in tags(), selector in selectors(), source in sources()) {
-            let envelope = Envelope::new(7, 1, tag);
-            let pattern = Pattern::new(7, source, selector);
+        fn packing_keeps_tags_sources_and_their_matching(
+            tag in tags(), selector in selectors(), source in sources(), sent in 0..1u32 << 29, received in 0..1u32 << 29,
+        ) {
+            let (sent, received) = (ElementKinds::of(sent), ElementKinds::of(received));
+            let envelope = Envelope::new(7, 1, tag).with_elements(sent);
+            let pattern = Pattern::new(7, source, selector).with_elements(received);
+            let user = |is_user: bool, kinds| if is_user { kinds } else { ElementKinds::UNKNOWN };
+            prop_assert_eq!(envelope.elements(), user(matches!(tag, Tag::User(_)), sent));
+            let of_user = matches!(selector, TagSelector::AnyUser | TagSelector::Only(Tag::User(_)));
+            prop_assert_eq!(pattern.elements(), user(of_user, received));
             prop_assert_eq!((envelope.source(), envelope.tag()), (1, tag));
             prop_assert_eq!((pattern.source(), pattern.tag()), (source, selector));
             prop_assert_eq!(pattern.accepts(&envelope), source.accepts(1) && selector.accepts(tag));

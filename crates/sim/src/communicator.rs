@@ -9,8 +9,8 @@ use weft_base::Picos;
 use weft_comm::files::{FileSystem, Files};
 use weft_comm::matching::{Envelope, Pattern};
 use weft_comm::{
-    CollectiveKind, CommError, Communicator, Exchanges, Failure, Payload, Received, Source, Status, Tag, TagSelector,
-    Work,
+    CollectiveKind, CommError, Communicator, ElementKinds, Exchanges, Failure, Payload, Received, Source, Status, Tag,
+    TagSelector, Work,
 };
 use weft_simd::Binding;
 
@@ -181,14 +181,7 @@ impl Communicator for SimComm {
 
     #[inline]
     fn irecv(&self, from: Source, tag: TagSelector, into: Payload) -> SimReceive {
-        let state = match self.pattern(from, tag) {
-            Ok(pattern) => {
-                let key = self.core.borrow_mut().post(self.world_rank, pattern, into.len() as u64);
-                ReceiveState::Waiting { core: self.core.clone(), key, rank: self.rank }
-            }
-            Err(error) => ReceiveState::Failed(Box::new(error)),
-        };
-        SimReceive { state }
+        self.irecv_elements(from, tag, into.len() as u64, ElementKinds::UNKNOWN)
     }
 
     /// As the default, without a request for a send that is complete at once.

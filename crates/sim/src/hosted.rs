@@ -8,7 +8,7 @@ use std::task::{Context, Poll};
 use weft_base::Picos;
 use weft_comm::files::{FileId, FileSystem};
 use weft_comm::matching::Envelope;
-use weft_comm::{Buffer, CollectiveKind, CommError, Payload, Source, Status, Tag, TagSelector};
+use weft_comm::{Buffer, CollectiveKind, CommError, ElementKinds, Payload, Source, Status, Tag, TagSelector};
 
 use super::communicator::{Group, MAX_PACKETS, Probe, ReceiveState, SendState, SimComm, SimReceive, SimSend};
 use super::core::remote::{Serve, SimRemote};
@@ -49,14 +49,29 @@ impl SimComm {
         self.core().borrow_mut().split_context(key)
     }
 
-    /// Starts to send what the caller gives away; if `synchronous`, it is complete only when a receive has it.
-    pub fn isend_owned(&self, to: usize, tag: Tag, data: Buffer, synchronous: bool) -> SimSend {
+    /// As [`weft_comm::Communicator::irecv`], for at most so many bytes of elements of these kinds. A message of others is
+    /// received all the same, and listed when the run has ended.
+    #[inline]
+    pub fn irecv_elements(&self, from: Source, tag: TagSelector, bytes: u64, elements: ElementKinds) -> SimReceive {
+        let state = match self.pattern(from, tag) {
+            Ok(pattern) => {
+                let key = self.core().borrow_mut().post(self.world_rank, pattern.with_elements(elements), bytes);
+                ReceiveState::Waiting { core: self.core.clone(), key, rank: self.rank }
+            }
+            Err(error) => ReceiveState::Failed(Box::new(error)),
+        };
+        SimReceive { state }
+    }
+
+    /// Starts to send what the caller gives away, made of elements of these kinds; if `synchronous`, it is complete only
+    /// when a receive has it.
+    pub fn isend_owned(&self, to: usize, tag: Tag, data: Buffer, elements: ElementKinds, synchronous: bool) -> SimSend {
         let bytes = data.len();
         let member = match self.check_send(to, tag, bytes) {
             Ok(member) => member,
             Err(error) => return SimSend { state: SendState::Failed(Box::new(error)), payload: None },
         };
-        let envelope = Envelope::new(self.context, self.rank as usize, tag);
+        let envelope = Envelope::new(self.context, self.rank as usize, tag).with_elements(elements);
         let ends = (self.world_rank, member);
         let mut core = self.core().borrow_mut();
         let data = Some(Box::new(data));

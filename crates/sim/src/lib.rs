@@ -42,6 +42,7 @@ mod core;
 mod costs;
 mod exchange;
 mod hosted;
+mod mismatched;
 mod options;
 mod placement;
 mod prefetch;
@@ -54,6 +55,7 @@ mod unreceived;
 
 pub use communicator::{SimComm, SimReceive, SimSend};
 pub use core::remote::{RemoteKey, Reply, Serve, SimRemote};
+pub use mismatched::{MismatchedElements, Mismatches};
 pub use options::Options;
 pub use placement::{Placement, PlacementError};
 pub use rounds::Part;

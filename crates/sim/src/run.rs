@@ -14,6 +14,7 @@ use weft_network::Traffic;
 
 use crate::communicator::SimComm;
 use crate::core::{Core, RANK_BYTES};
+use crate::mismatched::Mismatches;
 use crate::options::Options;
 use crate::placement::Placement;
 use crate::trace::Trace;
@@ -77,6 +78,8 @@ pub struct Outcome<T> {
     pub trace: Option<Trace>,
     /// Messages that nobody received, by their receivers; those of collectives where ranks made different calls.
     pub unreceived: Vec<Unreceived>,
+    /// Messages that were received as other elements than they were sent as.
+    pub mismatches: Mismatches,
     pub traffic: Option<Vec<Traffic>>,
 }
 
@@ -244,6 +247,7 @@ fn outcome<T>(core: &RefCell<Core>, outputs: Vec<Option<T>>, program_bytes: usiz
         program_bytes,
         trace: core.trace.take(),
         unreceived: core.unreceived(),
+        mismatches: std::mem::take(&mut core.mismatches),
         traffic: core.traffic(),
     }
 }

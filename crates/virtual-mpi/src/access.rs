@@ -11,10 +11,12 @@ use weft_comm::{Buffer, Payload};
 use weft_sim::{RemoteKey, Reply, Serve, SimRemote};
 
 use crate::abi::Op;
+use crate::conflicts::{Origin, Sort};
 use crate::fault::{Answer, Fault};
 use crate::memory::Elements;
 use crate::operation::{NO_OP, Operation, REPLACE};
 use crate::processes::client::Remote;
+use crate::remark::Subject;
 use crate::target::Target;
 
 /// One thing that is done at a target; the data that it takes go with it.
@@ -55,17 +57,18 @@ pub struct Asked {
     /// Bytes that cross the network.
     pub network: u64,
     pub access: Access,
+    pub origin: Origin,
 }
 
 /// What comes back.
 pub type Returned = Rc<RefCell<Result<Buffer, Fault>>>;
 
 /// Serves the request at its target; what comes back is put into the second.
-pub fn server(target: Rc<Target>, access: Access, data: Buffer) -> (Serve, Returned) {
+pub fn server(target: Rc<Target>, access: Access, origin: Origin, data: Buffer) -> (Serve, Returned) {
     let returned: Returned = Rc::new(RefCell::new(Ok(Buffer::zeroed(0))));
     let filled = returned.clone();
     let serve: Serve = Box::new(move |request| {
-        let (replies, back) = target.serve(&access, &data, request);
+        let (replies, back) = target.serve(&access, origin, &data, request);
         *filled.borrow_mut() = back;
         replies
     });
@@ -74,21 +77,48 @@ pub fn server(target: Rc<Target>, access: Access, data: Buffer) -> (Serve, Retur
 
 impl Target {
     /// Does what a request asks for; which requests get their replies then, and what comes back.
-    fn serve(&self, access: &Access, data: &[u8], request: RemoteKey) -> (Vec<Reply>, Result<Buffer, Fault>) {
+    fn serve(
+        &self,
+        access: &Access,
+        origin: Origin,
+        data: &[u8],
+        request: RemoteKey,
+    ) -> (Vec<Reply>, Result<Buffer, Fault>) {
         match access {
             Access::Acquire { exclusive } => {
                 (self.lock.borrow_mut().acquire(request, *exclusive), Ok(Buffer::zeroed(0)))
             }
             Access::Release => {
+                // Whoever gets the lock next comes after what was done under it.
+                self.accesses.borrow_mut().complete(origin.rank, u32::MAX, true);
                 let mut replies = self.lock.borrow_mut().release();
                 replies.push(Reply { request, bytes: 0 });
                 (replies, Ok(Buffer::zeroed(0)))
             }
             _ => {
+                self.note(origin, access);
                 let back = self.access(access, data);
                 let bytes = back.as_ref().map_or(0, |data| data.len() as u64);
                 (vec![Reply { request, bytes }], back)
             }
+        }
+    }
+
+    /// Compares an access with those that may not be complete.
+    fn note(&self, origin: Origin, access: &Access) {
+        if !origin.is_compared {
+            return;
+        }
+        let (sort, elements) = match access {
+            Access::Store(elements) => (Sort::Put, elements),
+            Access::Load(elements) => (Sort::Get, elements),
+            Access::Combine { elements, op, .. } => (Sort::Accumulate(*op), elements),
+            Access::CompareAndSwap(elements) => (Sort::CompareAndSwap, elements),
+            Access::Acquire { .. } | Access::Release => return,
+        };
+        let does = (sort, access.returns_data());
+        if let Some(remark) = self.accesses.borrow_mut().note(self.rank, origin, does, elements) {
+            self.notes.add(Subject::Windows, remark);
         }
     }
 

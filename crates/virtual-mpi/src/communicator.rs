@@ -10,6 +10,7 @@ use weft_comm::Communicator as _;
 use crate::abi::{self, Errhandler};
 use crate::attribute::Attributes;
 use crate::info::Info;
+use crate::joint::Key;
 use crate::link::Link;
 
 /// An ordered set of ranks of the whole run.
@@ -76,6 +77,8 @@ pub struct Communicator {
     pub info: RefCell<Info>,
     /// Collective calls that have a context of their own, so far.
     derived: Cell<u32>,
+    /// Collective calls of the program so far.
+    joint: Cell<u32>,
     /// Links for what calls say to each other beside the program's collectives.
     private: RefCell<BTreeMap<Purpose, Links>>,
 }
@@ -132,6 +135,7 @@ impl Communicator {
             topology: RefCell::default(),
             info: RefCell::default(),
             derived: Cell::new(0),
+            joint: Cell::new(0),
             private: RefCell::default(),
         }
     }
@@ -164,6 +168,14 @@ impl Communicator {
     /// The number of the next call that is collective over the group; all its ranks get the same.
     pub fn next_call(&self) -> u32 {
         self.derived.replace(self.derived.get() + 1)
+    }
+
+    /// The next collective call of the program. Groups that one call has made share a context: the first rank tells them
+    /// apart.
+    pub fn next_joint(&self) -> Key {
+        let first = |group: &Group| group.members.first().copied().unwrap_or(0);
+        let first = self.remote.as_ref().map_or(first(&self.group), |remote| first(remote).min(first(&self.group)));
+        (self.context, first, self.joint.replace(self.joint.get() + 1))
     }
 
     /// Contexts of a communicator that one call makes of the same groups: that of all, and that of the own group.

@@ -1,6 +1,7 @@
 //! Datatypes: which bytes of memory a message is made of.
 
 mod external;
+mod kinds;
 mod predefined;
 
 use std::cell::{Cell, RefCell};
@@ -8,10 +9,12 @@ use std::ffi::{c_int, c_void};
 use std::rc::Rc;
 
 use serde::{Deserialize, Serialize};
+use weft_comm::ElementKinds;
 
 use crate::abi::Aint;
 use crate::attribute::Attributes;
 
+pub use kinds::names;
 pub use predefined::{
     DOUBLE_INT, FLOAT_INT, LONG_DOUBLE_INT, LONG_INT, PREDEFINED_PAIRS, SHORT_INT, TWO_INT, predefined,
 };
@@ -108,6 +111,8 @@ pub struct Datatype {
     pub lb: Aint,
     pub extent: Aint,
     pub runs: Vec<Run>,
+    /// What its elements are.
+    pub kinds: ElementKinds,
     /// What the extent of a structure of it is a multiple of.
     alignment: Aint,
     /// Bounds that the program has set stay as they are.
@@ -131,6 +136,7 @@ impl Datatype {
     fn of_runs(runs: Vec<Run>, lb: Aint, ub: Aint, alignment: Aint, contents: Contents) -> Datatype {
         Datatype {
             size: runs.iter().map(Run::bytes).sum(),
+            kinds: kinds::kinds_of(&runs),
             lb,
             extent: ub - lb,
             runs,
@@ -235,6 +241,11 @@ impl Datatype {
         let copy = Datatype::of_runs(old.runs.clone(), old.lb, old.lb + old.extent, old.alignment, contents);
         copy.committed.set(old.committed.get());
         Datatype { has_own_bounds: old.has_own_bounds, ..copy }
+    }
+
+    /// Whether it is one that the standard's functions for kinds of Fortran give, which no program frees.
+    pub fn is_of_kind(&self) -> bool {
+        matches!(self.contents.combiner, combiner::F90_REAL | combiner::F90_COMPLEX | combiner::F90_INTEGER)
     }
 
     /// Whether any number of them is one stretch of equal elements.

@@ -18,10 +18,12 @@ use weft_comm::{CommError, RunError};
 use weft_machine::Machine;
 use weft_sim::{Options, Outcome, Placement, SimComm, run_with};
 
+use crate::joint::{Described, Key, Ledger};
 use crate::link::Link;
 use crate::meter::Compute;
-use crate::outcome::{Leftovers, Timeline};
+use crate::outcome::{Leftovers, Timeline, Unfreed, remarks};
 use crate::rank::{Host, Rank, Setting, set_current};
+use crate::remark::{Notes, Remarks, Subject};
 
 /// What the interpreter hands in.
 #[repr(C)]
@@ -70,6 +72,7 @@ struct Report {
     error: Option<String>,
     /// Ranks that cannot go on, with the call that they are in.
     blocked: Vec<(usize, String)>,
+    remarks: Remarks,
     #[serde(flatten)]
     leftovers: Leftovers,
     #[serde(flatten)]
@@ -78,6 +81,8 @@ struct Report {
 
 struct Interpreter {
     interface: Interface,
+    notes: Rc<Notes>,
+    joint: RefCell<Ledger>,
 }
 
 impl Interpreter {
@@ -121,6 +126,16 @@ impl Host for Interpreter {
             (self.interface.hold)(object);
             (self.interface.release)(state);
         }
+    }
+
+    fn note_joint(&self, rank: usize, size: u32, key: Key, call: &'static str, described: Described) {
+        if let Some(remark) = self.joint.borrow_mut().note((rank as u32, size), key, call.into(), described) {
+            self.notes.add(Subject::Collectives, remark);
+        }
+    }
+
+    fn remark(&self, subject: Subject, remark: &str) {
+        self.notes.add(subject, remark.to_owned());
     }
 
     fn abort(&self, rank: usize, code: c_int, message: &str) -> ! {
@@ -206,19 +221,20 @@ fn run(request: &RunRequest, interface: Interface) -> Report {
     FINISHED.with_borrow_mut(|finished| *finished = vec![false; ranks]);
     RANKS.with_borrow_mut(|known| *known = vec![None; ranks]);
     let compute = request.compute.map_or(Compute::None, |scale| Compute::Measured { scale });
-    let host = Rc::new(Interpreter { interface });
-    let setting = Setting::new(host.clone(), compute, &machine.name, request.nodes.as_deref());
+    let notes = Rc::new(Notes::default());
+    let host = Rc::new(Interpreter { interface, notes: notes.clone(), joint: RefCell::default() });
+    let setting = Setting::new(host.clone(), &notes, compute, &machine.name, request.nodes.as_deref());
     let start = |endpoint: SimComm| host_rank(endpoint, setting.clone(), host.clone());
     let options = Options { trace: request.trace.is_some(), ..Options::default() };
     match run_with(&machine, &placement, start, &options) {
-        Ok(outcome) => report_of(&outcome, request, interface),
+        Ok(outcome) => report_of(&outcome, request, interface, &notes),
         Err(error) => {
             let blocked = if matches!(error, RunError::Deadlock { .. } | RunError::MismatchedCollective { .. }) {
                 blocked_ranks()
             } else {
                 Vec::new()
             };
-            Report { blocked, ..failed(error.to_string()) }
+            Report { blocked, remarks: notes.remarks(), ..failed(error.to_string()) }
         }
     }
 }
@@ -253,19 +269,21 @@ async fn host_rank(endpoint: SimComm, setting: Setting, host: Rc<Interpreter>) -
     .await
 }
 
-/// Requests that each rank had neither completed nor freed.
-fn open_requests() -> Vec<(usize, usize)> {
-    let of =
-        |(number, rank): (usize, &Option<&'static Rank>)| (number, rank.map_or(0, |rank| rank.open_requests.get()));
+/// What each rank had not freed.
+fn unfreed() -> Vec<(usize, Unfreed)> {
+    let of = |(number, rank): (usize, &Option<&'static Rank>)| {
+        (number, rank.map_or(Unfreed::default(), |rank| rank.unfreed.get()))
+    };
     RANKS.with_borrow(|ranks| ranks.iter().enumerate().map(of).collect())
 }
 
-fn report_of(outcome: &Outcome<()>, request: &RunRequest, interface: Interface) -> Report {
+fn report_of(outcome: &Outcome<()>, request: &RunRequest, interface: Interface, notes: &Notes) -> Report {
     Report {
         makespan: outcome.makespan,
         finished: outcome.finished.clone(),
         messages: outcome.messages,
-        leftovers: Leftovers::of(outcome, open_requests().into_iter()),
+        leftovers: Leftovers::of(outcome, unfreed().into_iter()),
+        remarks: remarks(outcome, notes),
         timeline: Timeline::write(request.trace.as_deref(), outcome, interface.announce),
         ..Report::default()
     }

@@ -11,7 +11,8 @@ use std::task::{Context, Poll};
 use serde::Serialize;
 use weft_base::Picos;
 use weft_comm::{
-    Buffer, CollectiveKind, CommError, Communicator, Failure, Payload, Received, Source, Status, Tag, TagSelector, Work,
+    Buffer, CollectiveKind, CommError, Communicator, ElementKinds, Failure, Payload, Received, Source, Status, Tag,
+    TagSelector, Work,
 };
 use weft_sim::{SimComm, SimReceive, SimSend};
 
@@ -76,11 +77,14 @@ impl RemoteComm {
         tag: Tag,
         data: &[u8],
         phantom: Option<u64>,
+        elements: ElementKinds,
         synchronous: bool,
     ) -> Result<Remote, CommError> {
         let member = self.check_send(to, phantom.unwrap_or(data.len() as u64))?;
         let (id, context, rank, tag) = (self.connection.new_id(), self.context, self.rank, tag.into());
-        let command = |bytes| Command::Send { id, context, rank, to: member, tag, bytes, phantom, synchronous };
+        let elements = elements.bits();
+        let command =
+            |bytes| Command::Send { id, context, rank, to: member, tag, bytes, phantom, elements, synchronous };
         self.connection.queue_message(data, command);
         Ok(Remote::new(&self.connection, id))
     }
@@ -157,9 +161,29 @@ impl Link {
 
     /// Starts to send what the caller gives away; if `synchronous`, it is complete only when a receive has it.
     pub fn isend_owned(&self, to: usize, tag: Tag, data: Buffer, synchronous: bool) -> Send {
+        self.isend_elements(to, tag, data, ElementKinds::UNKNOWN, synchronous)
+    }
+
+    /// As [`Link::isend_owned`], of elements of these kinds.
+    pub fn isend_elements(&self, to: usize, tag: Tag, data: Buffer, elements: ElementKinds, synchronous: bool) -> Send {
         match self {
-            Link::Simulated(comm) => Send::Simulated(comm.isend_owned(to, tag, data, synchronous)),
-            Link::Remote(comm) => Send::of(comm.send(to, tag, &data, None, synchronous), Payload::EMPTY),
+            Link::Simulated(comm) => Send::Simulated(comm.isend_owned(to, tag, data, elements, synchronous)),
+            Link::Remote(comm) => Send::of(comm.send(to, tag, &data, None, elements, synchronous), Payload::EMPTY),
+        }
+    }
+
+    /// Starts to receive at most so many bytes of elements of these kinds.
+    pub fn irecv_elements(&self, from: Source, tag: TagSelector, bytes: usize, elements: ElementKinds) -> Receive {
+        let capacity = bytes as u64;
+        match self {
+            Link::Simulated(comm) => Receive::Simulated(comm.irecv_elements(from, tag, capacity, elements)),
+            Link::Remote(comm) => match comm.pattern(from, tag) {
+                Ok(pattern) => {
+                    let elements = elements.bits();
+                    Receive::Remote(comm.start(|id| Command::Receive { id, pattern, capacity, elements }))
+                }
+                Err(error) => Receive::Failed(Box::new(error)),
+            },
         }
     }
 
@@ -204,7 +228,7 @@ impl Link {
     pub fn reach(&self, to: usize, target: &Rc<Target>, asked: Asked, data: Buffer) -> Result<Reached, CommError> {
         match self {
             Link::Simulated(comm) => {
-                let (serve, returned) = access::server(target.clone(), asked.access, data);
+                let (serve, returned) = access::server(target.clone(), asked.access, asked.origin, data);
                 Ok(Reached::Simulated(comm.reach(to, asked.network, serve)?, returned))
             }
             Link::Remote(comm) => {
@@ -212,6 +236,16 @@ impl Link {
                 let reach = |id, bytes| Command::Reach { id, to: member, bytes };
                 Ok(Reached::Remote(comm.start_with(&asked, &data, reach), asked.access.returns_data()))
             }
+        }
+    }
+
+    /// What this rank has asked of a part of a window before number `until` is complete.
+    pub fn complete_accesses(&self, window: u32, (to, target): (u32, &Target), until: u32, all: bool) {
+        match self {
+            Link::Simulated(comm) => {
+                target.accesses.borrow_mut().complete(comm.world_rank() as u32, until, all);
+            }
+            Link::Remote(comm) => comm.connection.queue(&Command::Complete { window, to, until, all }),
         }
     }
 
@@ -394,8 +428,10 @@ impl Communicator for Link {
             Link::Simulated(comm) => Send::Simulated(comm.isend(to, tag, payload)),
             Link::Remote(comm) => {
                 let started = match &payload {
-                    Payload::Data(data) => comm.send(to, tag, data, None, false),
-                    Payload::Phantom(bytes) => comm.send(to, tag, &[], Some(*bytes as u64), false),
+                    Payload::Data(data) => comm.send(to, tag, data, None, ElementKinds::UNKNOWN, false),
+                    Payload::Phantom(bytes) => {
+                        comm.send(to, tag, &[], Some(*bytes as u64), ElementKinds::UNKNOWN, false)
+                    }
                 };
                 Send::of(started, payload)
             }
@@ -403,16 +439,7 @@ impl Communicator for Link {
     }
 
     fn irecv(&self, from: Source, tag: TagSelector, into: Payload) -> Receive {
-        match self {
-            Link::Simulated(comm) => Receive::Simulated(comm.irecv(from, tag, into)),
-            Link::Remote(comm) => match comm.pattern(from, tag) {
-                Ok(pattern) => {
-                    let capacity = into.len() as u64;
-                    Receive::Remote(comm.start(|id| Command::Receive { id, pattern, capacity }))
-                }
-                Err(error) => Receive::Failed(Box::new(error)),
-            },
-        }
+        self.irecv_elements(from, tag, into.len(), ElementKinds::UNKNOWN)
     }
 
     async fn probe(&self, from: Source, tag: TagSelector) -> Result<Status, CommError> {

@@ -25,6 +25,29 @@ pub const MAXLOC: Op = 0x5800_000c;
 pub const REPLACE: Op = 0x5800_000d;
 pub const NO_OP: Op = 0x5800_000e;
 
+/// By handle, from `MPI_MAX` on.
+const NAMES: [&str; 14] = [
+    "MPI_MAX",
+    "MPI_MIN",
+    "MPI_SUM",
+    "MPI_PROD",
+    "MPI_LAND",
+    "MPI_BAND",
+    "MPI_LOR",
+    "MPI_BOR",
+    "MPI_LXOR",
+    "MPI_BXOR",
+    "MPI_MINLOC",
+    "MPI_MAXLOC",
+    "MPI_REPLACE",
+    "MPI_NO_OP",
+];
+
+/// The name of one of the standard's operations.
+pub fn name(op: Op) -> &'static str {
+    op.checked_sub(MAX).and_then(|index| NAMES.get(index as usize)).copied().unwrap_or("another operation")
+}
+
 /// Whether an operation is one of the standard's.
 pub fn is_predefined(op: Op) -> bool {
     (MAX..=NO_OP).contains(&op)

@@ -9,6 +9,7 @@ use std::rc::Rc;
 use std::sync::atomic::{AtomicPtr, Ordering};
 use std::task::{Context, Poll, Waker};
 
+use rustc_hash::FxHashMap;
 use weft_base::Picos;
 use weft_comm::{Communicator as _, Work as Computation};
 
@@ -20,10 +21,14 @@ use crate::datatype::{self, Datatype};
 use crate::fault::{Answer, Fault, class};
 use crate::file::{File, Joint};
 use crate::info::Info;
+use crate::joint::{Described, Key};
 use crate::link::Link;
 use crate::memory::SameProcess;
 use crate::meter::{self, Compute, Meter};
 use crate::operation::UserFunction;
+use crate::outcome::Unfreed;
+use crate::pending;
+use crate::remark::{Notes, Subject};
 use crate::request::{Completion, Request};
 use crate::table::Table;
 use crate::target::Target;
@@ -48,8 +53,14 @@ pub trait Host {
     /// Keeps an object of the interpreter that holds the programs, if one does.
     fn hold(&self, object: *mut c_void);
 
-    /// The rank communicates no more, and so many of its requests are neither complete nor freed.
-    fn leave(&self, _open_requests: usize) {}
+    /// The rank communicates no more, and leaves objects.
+    fn leave(&self, _unfreed: &Unfreed) {}
+
+    /// A rank makes a collective call that so many ranks make.
+    fn note_joint(&self, rank: usize, size: u32, key: Key, call: &'static str, described: Described);
+
+    /// Something is to be said of the program.
+    fn remark(&self, subject: Subject, remark: &str);
 
     /// Ends the whole run.
     fn abort(&self, rank: usize, code: c_int, message: &str) -> !;
@@ -93,8 +104,10 @@ pub struct Rank {
     pub groups: Table<Group>,
     pub shared: Rc<Shared>,
     pub requests: Table<Request>,
-    /// Requests that the program had neither completed nor freed when it ended MPI.
-    pub open_requests: Cell<usize>,
+    /// Those whose memory calls are compared with.
+    pub used: pending::Requests,
+    /// What the program had not freed when it ended MPI.
+    pub unfreed: Cell<Unfreed>,
     pub messages: Table<Matched>,
     pub sessions: Table<crate::session::Session>,
     pub windows: Table<Window>,
@@ -143,8 +156,15 @@ pub struct Setting {
 }
 
 impl Setting {
-    pub fn new(host: Rc<dyn Host>, compute: Compute, machine: &str, nodes: Option<&[u32]>) -> Setting {
-        Setting { host, compute, machine: machine.into(), nodes: nodes.map(Rc::from), shared: Rc::new(Shared::new()) }
+    pub fn new(
+        host: Rc<dyn Host>,
+        notes: &Rc<Notes>,
+        compute: Compute,
+        machine: &str,
+        nodes: Option<&[u32]>,
+    ) -> Setting {
+        let shared = Rc::new(Shared::new(notes.clone()));
+        Setting { host, compute, machine: machine.into(), nodes: nodes.map(Rc::from), shared }
     }
 
     fn node_of(&self, number: usize) -> usize {
@@ -155,7 +175,7 @@ impl Setting {
 /// Objects that are no rank's alone: a module that all ranks of a process share makes them once, on the rank that
 /// loads it first, and all use them.
 pub struct Shared {
-    pub predefined: BTreeMap<c_int, Rc<Datatype>>,
+    pub predefined: FxHashMap<c_int, Rc<Datatype>>,
     pub datatypes: Table<Datatype>,
     pub operations: Table<UserFunction>,
     pub infos: Table<Info>,
@@ -170,12 +190,14 @@ pub struct Shared {
     files: RefCell<BTreeMap<(u32, u32), Rc<Joint>>>,
     /// What each rank of a window shows the others, by the context of the window's communicator and its number in the run.
     targets: RefCell<BTreeMap<(u32, u32), Rc<Target>>>,
+    /// What is said of accesses to them.
+    notes: Rc<Notes>,
 }
 
 impl Shared {
-    fn new() -> Shared {
+    fn new(notes: Rc<Notes>) -> Shared {
         Shared {
-            predefined: datatype::predefined(),
+            predefined: datatype::predefined().into_iter().collect(),
             datatypes: Table::starting_at(kind::DATATYPE, datatype::PREDEFINED_PAIRS),
             operations: Table::new(kind::OP),
             infos: Table::new(kind::INFO),
@@ -186,13 +208,15 @@ impl Shared {
             handlers: [Cell::new(None), Cell::new(None)],
             files: RefCell::default(),
             targets: RefCell::default(),
+            notes,
         }
     }
 
     /// What a rank shows the others of the window whose communicator has this context.
     pub fn window_target(&self, context: u32, rank: u32) -> Rc<Target> {
         let mut targets = self.targets.borrow_mut();
-        targets.entry((context, rank)).or_insert_with(|| Rc::new(Target::new(Rc::new(SameProcess)))).clone()
+        let make = || Rc::new(Target::new(rank, Rc::new(SameProcess), self.notes.clone()));
+        targets.entry((context, rank)).or_insert_with(make).clone()
     }
 
     /// The rank has freed its window.
@@ -251,7 +275,8 @@ impl Rank {
             groups: Table::new(kind::GROUP),
             shared: setting.shared.clone(),
             requests: Table::new(kind::REQUEST),
-            open_requests: Cell::new(0),
+            used: pending::Requests::default(),
+            unfreed: Cell::default(),
             messages: Table::new(kind::REQUEST),
             sessions: Table::new(kind::SESSION),
             windows: Table::new(kind::WIN),
@@ -535,8 +560,41 @@ impl Rank {
     /// The program communicates no more.
     pub fn finish(&self) {
         self.phase.set(Phase::Finalized);
-        self.open_requests.set(self.requests.len());
-        self.host.leave(self.requests.len());
+        self.unfreed.set(self.count_unfreed());
+        self.host.leave(&self.unfreed.get());
+    }
+
+    /// Objects of the program. Those that all ranks of a process share belong to none of them.
+    fn count_unfreed(&self) -> Unfreed {
+        let is_inactive = |request: &Request| request.start.is_some() && !request.is_active();
+        let persistent = self.requests.count(is_inactive);
+        let is_alone = self.endpoint.simulated().is_none();
+        let own = |count: usize| if is_alone { count as u32 } else { 0 };
+        let released = self.released.borrow().len();
+        Unfreed {
+            requests: (self.requests.len() - persistent) as u32,
+            persistent: persistent as u32,
+            communicators: self.comms.len() as u32,
+            groups: self.groups.len() as u32,
+            datatypes: own(self.shared.datatypes.count(|one| !one.is_of_kind()).saturating_sub(released)),
+            operations: own(self.shared.operations.len()),
+            windows: self.windows.len() as u32,
+            files: self.files.len() as u32,
+        }
+    }
+
+    /// This rank makes a collective call.
+    pub fn note_joint(&self, comm: &Communicator, described: Described) {
+        let size = (comm.size() + comm.remote.as_ref().map_or(0, Group::len)) as u32;
+        if size > 1 {
+            self.host.note_joint(self.number(), size, comm.next_joint(), self.call.get(), described);
+        }
+    }
+
+    /// Says something of the program.
+    #[cold]
+    pub fn remark(&self, subject: Subject, remark: &str) {
+        self.host.remark(subject, remark);
     }
 
     pub fn abort(&self, code: c_int, message: &str) -> ! {

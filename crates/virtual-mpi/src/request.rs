@@ -15,6 +15,7 @@ use crate::fault::Fault;
 use crate::generalized::Generalized;
 use crate::link;
 use crate::meter;
+use crate::used::Used;
 
 /// What a complete operation tells.
 #[derive(Clone, Copy, Debug)]
@@ -129,6 +130,8 @@ pub struct Request {
     pub is_cancelled: Cell<bool>,
     /// The communicator whose error handler is called.
     pub comm: c_int,
+    /// The memory that it uses while it is pending, where that is known.
+    pub used: Cell<Option<Used>>,
 }
 
 impl Request {
@@ -141,6 +144,7 @@ impl Request {
             freed: Cell::new(false),
             is_cancelled: Cell::new(false),
             comm,
+            used: Cell::new(None),
         }
     }
 

@@ -56,6 +56,11 @@ impl<T> Table<T> {
         self.objects.borrow().iter().all(|(_, object)| holds(object))
     }
 
+    /// How many objects are so.
+    pub fn count(&self, holds: impl Fn(&T) -> bool) -> usize {
+        self.objects.borrow().iter().filter(|(_, object)| holds(object)).count()
+    }
+
     /// Objects that were not freed.
     pub fn len(&self) -> usize {
         self.objects.borrow().len()

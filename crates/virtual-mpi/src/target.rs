@@ -6,7 +6,9 @@ use std::rc::Rc;
 
 use weft_sim::{RemoteKey, Reply};
 
+use crate::conflicts::Accesses;
 use crate::memory::Memory;
+use crate::remark::Notes;
 
 /// Who holds a lock, and who waits for it.
 #[derive(Debug, Default)]
@@ -52,13 +54,25 @@ impl Lock {
 pub struct Target {
     pub memory: Rc<dyn Memory>,
     pub lock: RefCell<Lock>,
+    /// Its rank of the run.
+    pub rank: u32,
+    /// What others have asked for and may not be complete.
+    pub accesses: RefCell<Accesses>,
+    pub notes: Rc<Notes>,
     /// Memory attached to a dynamic window: sizes by address.
     pub attached: RefCell<BTreeMap<usize, usize>>,
 }
 
 impl Target {
-    pub fn new(memory: Rc<dyn Memory>) -> Target {
-        Target { memory, lock: RefCell::default(), attached: RefCell::default() }
+    pub fn new(rank: u32, memory: Rc<dyn Memory>, notes: Rc<Notes>) -> Target {
+        Target {
+            rank,
+            memory,
+            notes,
+            lock: RefCell::default(),
+            accesses: RefCell::default(),
+            attached: RefCell::default(),
+        }
     }
 
     /// Whether a range is attached as a whole.
@@ -95,7 +109,7 @@ mod tests {
 
     #[test]
     fn attached_ranges_hold_what_lies_in_one_of_them_as_a_whole() {
-        let target = Target::new(Rc::new(SameProcess));
+        let target = Target::new(0, Rc::new(SameProcess), Rc::default());
         target.attached.borrow_mut().extend([(100, 50), (150, 10)]);
         let known =
             [(100, 50), (120, 30), (155, 5), (100, 0)].map(|(address, bytes)| target.has_attached(address, bytes));

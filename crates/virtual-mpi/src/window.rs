@@ -5,12 +5,13 @@ use std::collections::BTreeMap;
 use std::ffi::c_int;
 use std::rc::Rc;
 
-use weft_comm::Buffer;
+use weft_comm::{Buffer, Communicator as _};
 
 use crate::abi::{self, Errhandler};
 use crate::access::{Access, Asked, Reached};
 use crate::attribute::Attributes;
 use crate::communicator::{Communicator, Group};
+use crate::conflicts::Origin;
 use crate::fault::Fault;
 use crate::info::Info;
 use crate::processes::common::Common;
@@ -49,6 +50,10 @@ pub enum Held {
 pub struct Epochs {
     /// A fence has been called, and another may follow.
     pub fenced: Cell<bool>,
+    /// How many fences have been called.
+    pub fences: Cell<u32>,
+    /// Something was accessed since the last fence, by the epoch that it has begun.
+    pub accessed: Cell<bool>,
     /// Targets of `MPI_Win_start`, as ranks of the window.
     pub started: RefCell<Option<Vec<usize>>>,
     /// Receives of what ends the accesses that `MPI_Win_post` allowed.
@@ -101,6 +106,8 @@ pub struct Window {
     /// Memory that processes share for it.
     pub common: Option<Common>,
     pub targets: Vec<Rc<Target>>,
+    /// How often this rank has reached for others.
+    pub asked: Cell<u32>,
     pub epochs: Epochs,
     pub pending: RefCell<BTreeMap<usize, Vec<Pending>>>,
     pub name: RefCell<Vec<u8>>,
@@ -113,14 +120,34 @@ pub struct Window {
 const UNIFIED: c_int = 2;
 
 impl Window {
-    /// Reaches a rank of the window: `bytes` bytes go there, and what is to be done is done when they have come.
+    /// Reaches a rank of the window: `bytes` bytes go there, and what is to be done is done when they have come; compared
+    /// with what others do, unless the program has a request of it.
     ///
     /// # Errors
     /// For a rank that there is not.
-    pub fn reach(&self, target: usize, bytes: usize, access: Access, data: Buffer) -> Result<Reached, Fault> {
+    pub fn reach(
+        &self,
+        target: usize,
+        bytes: usize,
+        (access, data): (Access, Buffer),
+        is_compared: bool,
+    ) -> Result<Reached, Fault> {
         let network = bytes as u64;
-        let asked = Asked { window: self.comm.context, network, access };
+        let number = self.asked.replace(self.asked.get() + 1);
+        let fence = self.epochs.fenced.get().then(|| self.epochs.fences.get());
+        let origin = Origin { rank: self.comm.link.world_rank() as u32, number, fence, is_compared };
+        let asked = Asked { window: self.comm.context, network, access, origin };
         Ok(self.comm.link.reach(target, &self.targets[target], asked, data)?)
+    }
+
+    /// All that this rank has asked of a target is complete; what brings no data back only if `all`.
+    pub fn complete(&self, target: usize, all: bool) {
+        if self.epochs.fenced.get() {
+            // The fence at the end of the epoch says so for all ranks.
+            return;
+        }
+        let to = self.comm.group.members[target];
+        self.comm.link.complete_accesses(self.comm.context, (to, &self.targets[target]), self.asked.get(), all);
     }
 
     pub fn new(comm: Communicator, flavor: Flavor, parts: Vec<Part>, targets: Vec<Rc<Target>>, info: Info) -> Window {
@@ -133,6 +160,7 @@ impl Window {
             owned: None,
             common: None,
             targets,
+            asked: Cell::new(0),
             epochs: Epochs::default(),
             pending: RefCell::default(),
             name: RefCell::default(),

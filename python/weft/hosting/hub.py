@@ -66,8 +66,8 @@ class Report:
     unreceived_count: int = 0
     mismatched: list[tuple[int, int, str, int]] = field(default_factory=list)
     mismatched_count: int = 0
-    open_requests: list[tuple[int, int]] = field(default_factory=list)
-    open_requests_count: int = 0
+    unfreed: dict[str, dict[str, Any]] = field(default_factory=dict)
+    remarks: dict[str, dict[str, Any]] = field(default_factory=dict)
     trace_error: str | None = None
     blocked: list[Blocked] = field(default_factory=list)
 

@@ -60,9 +60,10 @@ class HostedRun:
     unreceived
         Messages that were sent and never received; not known on real MPI.
     open_requests
-        Requests that were neither complete nor freed when ranks ended MPI; not known on real MPI.
+        Requests that were neither complete nor freed when ranks ended MPI, without persistent ones that were not
+        started; not known on real MPI.
     remarks
-        What the program should have cleaned up, in sentences.
+        What the program should have cleaned up, and what it did that the standard forbids, in sentences.
     rates
         What the factor on computation was found by, where it was.
     """
@@ -222,8 +223,8 @@ def run(
         tuple(outcome["codes"]),
         scale,
         outcome["unreceived_count"],
-        outcome["open_requests_count"],
-        tuple(_remarks(outcome)),
+        outcome["unfreed"].get("request", {"count": 0})["count"],
+        tuple(_remarks(outcome, sort)),
         tuple(compared),
     )
 
@@ -257,8 +258,9 @@ def _compute(compute: float | str | None, machine: Machine) -> tuple[float | Non
         ) from None
 
 
-def _remarks(outcome: Mapping[str, Any]) -> Iterator[str]:
-    """What a program should have received, completed or freed."""
+def _remarks(outcome: Mapping[str, Any], sort: Kind) -> Iterator[str]:
+    """What the standard forbids, and what a program should have received, completed or freed."""
+    yield from _forbidden(outcome)
     if count := outcome["unreceived_count"]:
         first = [
             f"{bytes} bytes from rank {start} to rank {end}, tag {tag}"
@@ -271,10 +273,46 @@ def _remarks(outcome: Mapping[str, Any]) -> Iterator[str]:
         ]
         what = "message of a collective was" if count == 1 else "messages of collectives were"
         yield f"{count} {what} never received, since ranks made different calls: {_some(first, count)}"
-    if count := outcome["open_requests_count"]:
-        first = [f"{number} of rank {rank}" for rank, number in outcome["open_requests"]]
-        what = "request was" if count == 1 else "requests were"
-        yield f"{count} {what} neither completed nor freed before MPI_Finalize: {_some(first, len(first))}"
+    for what, listed in outcome["unfreed"].items():
+        if sort is not Kind.SCRIPT or what not in NOT_FREED_IN_SCRIPTS:
+            yield _unfreed(what, listed["count"], listed["first"])
+
+
+def _unfreed(what: str, count: int, first: Sequence[tuple[int, int]]) -> str:
+    """That ranks have left objects of a sort."""
+    which, was = (what, "was") if count == 1 else (f"{what}s", "were")
+    missing = MISSING.get(what, "not freed")
+    ranks = [f"{number} of rank {rank}" for rank, number in first]
+    return f"{count} {which} {was} {missing} before MPI_Finalize: {_some(ranks, len(ranks))}"
+
+
+MISSING = {"request": "neither completed nor freed", "file": "not closed"}
+"""What a program should have done with an object, where that is not freeing it."""
+
+NOT_FREED_IN_SCRIPTS = ("communicator", "group", "datatype", "operation")
+"""What scripts of mpi4py leave to the end of the program, and cannot free where a property gives it."""
+
+FORBIDDEN = {
+    "collectives": ("collective call in which ranks do not agree", "collective calls in which ranks do not agree"),
+    "datatypes": (
+        "message was received as other elements than sent",
+        "messages were received as other elements than sent",
+    ),
+    "buffers": ("call used memory of a request that was pending", "calls used memory of requests that were pending"),
+    "windows": (
+        "access of a window met another that was not complete",
+        "accesses of windows met others that were not complete",
+    ),
+}
+"""What is said of one, and of several calls that the standard forbids."""
+
+
+def _forbidden(outcome: Mapping[str, Any]) -> Iterator[str]:
+    """Calls that the standard forbids, and that came to an end all the same."""
+    for subject, (one, several) in FORBIDDEN.items():
+        listed = outcome["remarks"].get(subject, {"count": 0})
+        if count := listed["count"]:
+            yield f"{count} {one if count == 1 else several}: {_some(listed['first'], count)}"
 
 
 def _some(listed: Sequence[str], count: int) -> str:
@@ -458,9 +496,10 @@ def _without_report(name: str, code: int, interrupted: bool) -> HostedError:
     return HostedError(f"{name} ended with exit code {code} before the run did", code or 1)
 
 
-def _message(report: dict[str, object]) -> str:
+def _message(report: Mapping[str, Any]) -> str:
     lines = [str(report["error"])]
-    blocked: Sequence[dict[str, object] | list[object]] = report["blocked"]  # type: ignore[assignment]
+    lines += [f"  {remark}" for remark in _forbidden(report)]
+    blocked: Sequence[dict[str, object] | list[object]] = report["blocked"]
     lines += [f"  {_blocked(one)}" for one in blocked[:LISTED]]
     if len(blocked) > LISTED:
         lines.append(f"  and {len(blocked) - LISTED} more")

@@ -21,6 +21,7 @@ use weft_machine::{Completion, Machine, ShortMessages, Switching, line_time};
 use weft_network::{Network, Table, Traffic};
 
 use crate::costs::{Costs, MessageCost};
+use crate::mismatched::{MismatchedElements, Mismatches};
 use crate::options::Options;
 use crate::placement::Placement;
 use crate::prefetch::{prefetch, prefetch_bytes};
@@ -157,6 +158,7 @@ pub(crate) struct Core {
     pub io: Io,
     remote: remote::Remote,
     pub trace: Option<Trace>,
+    pub mismatches: Mismatches,
     /// Asked by what takes long within one event.
     interrupt: Interrupt,
     /// Requests are looked at, not waited for, and when the first of them will be complete.
@@ -226,6 +228,7 @@ impl Core {
             io: Io::new(machine),
             remote: remote::Remote::default(),
             trace: options.trace.then(Trace::default),
+            mismatches: Mismatches::default(),
             interrupt: options.interrupt.clone(),
             looks_only: false,
             next_known: Picos::MAX,

@@ -17,6 +17,9 @@ impl Core {
         }
         self.receives.remove(key as usize);
         let Message { envelope, from, bytes, data, receive_time, .. } = self.messages.remove(message as usize);
+        if envelope.elements() != pattern.elements() {
+            self.compare_elements((from, rank), envelope, pattern, bytes, capacity);
+        }
         let state = &mut self.ranks[rank as usize];
         let waited_from = state.clock;
         let start = waited_from.max(complete);
@@ -29,6 +32,23 @@ impl Core {
             self.record(rank, start, end, TraceKind::Receive { from, bytes });
         }
         Some(Taken { pattern, capacity, envelope, bytes, data })
+    }
+
+    /// Notes a message whose elements are none of its receive's. One that is too long is an error of its own.
+    #[cold]
+    fn compare_elements(
+        &mut self,
+        (from, to): (u32, u32),
+        envelope: Envelope,
+        pattern: Pattern,
+        bytes: u64,
+        capacity: u64,
+    ) {
+        let (sent, received) = (envelope.elements(), pattern.elements());
+        if bytes > 0 && bytes <= capacity && !sent.agree_with(received, bytes == capacity) {
+            let (from, to, tag) = (from as usize, to as usize, envelope.tag());
+            self.mismatches.note(MismatchedElements { from, to, tag, sent, received });
+        }
     }
 
     /// Whether a send is complete; the rank's clock then moves to that time.

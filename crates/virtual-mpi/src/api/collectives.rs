@@ -6,29 +6,44 @@
 use std::ffi::{c_int, c_void};
 use std::rc::Rc;
 
-use weft_comm::Buffer;
+use weft_comm::{Buffer, ElementKinds};
 
 use crate::abi::{self, Aint, Comm, Counts, Datatype, Request as Handle, is_in_place};
 use crate::apart::{Work, home};
 use crate::collective::{self, Root};
 use crate::communicator::{Communicator, Links};
 use crate::fault::{Answer, Fault, class, require};
+use crate::joint::{Described, plain};
 use crate::rank::Rank;
+use crate::remark::Subject;
 use crate::request::{Completed, Request, State};
 
 use super::point_to_point::{Memory, rank_for_ever};
 use super::put;
 
-/// What a call does when it starts.
-pub(crate) type Plan = Box<dyn Fn(Links) -> Result<Work, Fault>>;
+/// What a call does when it starts, and what ranks must agree on.
+pub(crate) struct Plan {
+    start: Box<dyn Fn(Links) -> Result<Work, Fault>>,
+    described: Described,
+}
+
+impl Plan {
+    pub fn new(described: Described, start: impl Fn(Links) -> Result<Work, Fault> + 'static) -> Plan {
+        Plan { start: Box::new(start), described }
+    }
+}
 
 pub(crate) fn now(rank: &Rank, comm: Comm, plan: Plan) -> Answer {
-    let links = rank.comm(comm)?.links(rank.caller());
-    rank.block_apart(plan(links)?)
+    let comm = rank.comm(comm)?;
+    let work = (plan.start)(comm.links(rank.caller()))?;
+    rank.note_joint(&comm, plan.described);
+    rank.block_apart(work)
 }
 
 pub(crate) fn later(rank: &Rank, comm: Comm, plan: Plan, request: *mut Handle) -> Answer {
-    let work = plan(rank.comm(comm)?.derive())?;
+    let object = rank.comm(comm)?;
+    let work = (plan.start)(object.derive())?;
+    rank.note_joint(&object, plan.described);
     let work = async move { work.await.map(|()| Completed::EMPTY) };
     let started = Rc::new(Request::new(State::Work(Box::pin(work)), comm));
     rank.launch(&started);
@@ -37,9 +52,11 @@ pub(crate) fn later(rank: &Rank, comm: Comm, plan: Plan, request: *mut Handle) -
 }
 
 pub(crate) fn again(rank: &Rank, comm: Comm, plan: Plan, request: *mut Handle) -> Answer {
-    let links = rank.comm(comm)?.derive();
+    let object = rank.comm(comm)?;
+    let links = object.derive();
+    rank.note_joint(&object, plan.described);
     let start = Box::new(move || {
-        let work = plan(links.clone())?;
+        let work = (plan.start)(links.clone())?;
         Ok(State::Work(Box::pin(async move { work.await.map(|()| Completed::EMPTY) })))
     });
     put(request, rank.requests.insert(Request::persistent(start, comm)));
@@ -107,6 +124,17 @@ impl Slots {
         Slots { slots: (0..parts).map(slot).collect() }
     }
 
+    /// As [`Memory::elements`] of the first part, where all are alike.
+    pub fn elements_of_each(&self, rank: &Rank) -> Result<(ElementKinds, usize), Fault> {
+        self.slots.first().map_or(Ok((ElementKinds::UNKNOWN, 0)), |slot| slot.elements(rank))
+    }
+
+    /// As [`Memory::elements`] of all parts, which have one datatype.
+    pub fn elements_of_all(&self, rank: &Rank) -> Result<(ElementKinds, usize), Fault> {
+        let (kinds, _) = self.elements_of_each(rank)?;
+        Ok((kinds, self.lens(rank)?.iter().sum()))
+    }
+
     pub fn load(&self, rank: &Rank) -> Result<Vec<Buffer>, Fault> {
         self.slots.iter().map(|slot| slot.load(rank)).collect()
     }
@@ -142,6 +170,14 @@ pub(crate) fn root_of(comm: &Communicator, root: c_int) -> Result<Root, Fault> {
     Ok(Root::Rank(root as usize))
 }
 
+/// What ranks must agree on in a call with a root. Between two groups each has its own root.
+pub(crate) fn rooted(comm: &Communicator, root: Root) -> Described {
+    match root {
+        Root::Rank(root) if !comm.is_inter() => Described::default().with_root(root),
+        _ => Described::default(),
+    }
+}
+
 /// Whether this rank is the root of a call within one group.
 pub(crate) fn is_root(comm: &Communicator, root: Root) -> bool {
     root == Root::Here || (!comm.is_inter() && root == Root::Rank(comm.rank()))
@@ -155,7 +191,7 @@ pub(crate) fn no_in_place(comm: &Communicator, address: *const c_void) -> Answer
 
 pub(crate) fn barrier_plan(rank: &Rank, comm: Comm) -> Result<Plan, Fault> {
     rank.comm(comm)?;
-    Ok(Box::new(|links| Ok(Box::pin(collective::barrier(links)))))
+    Ok(Plan::new(Described::default(), |links| Ok(Box::pin(collective::barrier(links)))))
 }
 
 pub(crate) fn bcast_plan(
@@ -169,8 +205,9 @@ pub(crate) fn bcast_plan(
     let (object, memory) = (rank.comm(comm)?, Memory::of(buffer, count, datatype));
     let root = root_of(&object, root)?;
     let (kind, elements) = memory.check(rank)?;
+    let described = described_parts(rooted(&object, root), &object, (kind.kinds, kind.size * elements), true);
     let (sends, rank) = (is_root(&object, root), rank_for_ever(rank));
-    Ok(Box::new(move |links| {
+    Ok(Plan::new(described, move |links| {
         let data = if sends { memory.load(rank)? } else { Buffer::zeroed(kind.size * elements) };
         Ok(Box::pin(async move {
             let data = collective::broadcast(links, root, data).await?;
@@ -183,12 +220,52 @@ pub(crate) fn bcast_plan(
     }))
 }
 
+/// A call with such a part for each rank, which all ranks agree on if `equal`. Between two groups each has its own.
+fn described_parts(
+    described: Described,
+    comm: &Communicator,
+    (kinds, bytes): (ElementKinds, usize),
+    equal: bool,
+) -> Described {
+    match equal {
+        _ if comm.is_inter() => described,
+        true => described.with_elements(kinds, bytes),
+        false => described.with_kinds(kinds, bytes),
+    }
+}
+
+/// Compares what a rank sends to itself with what it receives from itself in the call at hand: elements and, if `equal`,
+/// their number.
+fn compare_own(rank: &Rank, sent: Memory, received: Memory, equal: bool) -> Answer {
+    if is_in_place(sent.address) || is_in_place(received.address) {
+        return Ok(());
+    }
+    let (sent, received) = (sent.elements(rank)?, received.elements(rank)?);
+    if let Some((sends, receives)) = described_own(sent, equal).difference(&described_own(received, equal)) {
+        let call = plain(rank.call.get());
+        let remark = format!("{call} of rank {}, which sends {sends} to itself and receives {receives}", rank.number());
+        rank.remark(Subject::Collectives, &remark);
+    }
+    Ok(())
+}
+
+fn described_own((kinds, bytes): (ElementKinds, usize), equal: bool) -> Described {
+    let described = Described::default();
+    if equal { described.with_elements(kinds, bytes) } else { described.with_kinds(kinds, bytes) }
+}
+
 /// What a gather takes from this rank: in place, its own part of the result.
-fn own_part(rank: &Rank, comm: &Communicator, send: Memory, slots: &Slots) -> Result<Memory, Fault> {
+fn own_part(rank: &Rank, comm: &Communicator, send: Memory, slots: &Slots, equal: bool) -> Result<Memory, Fault> {
     no_in_place(comm, send.address)?;
-    let part = if is_in_place(send.address) { slots.slots[comm.rank()] } else { send };
-    part.check(rank)?;
-    Ok(part)
+    if is_in_place(send.address) {
+        slots.slots[comm.rank()].check(rank)?;
+        return Ok(slots.slots[comm.rank()]);
+    }
+    send.check(rank)?;
+    if !comm.is_inter() {
+        compare_own(rank, send, slots.slots[comm.rank()], equal)?;
+    }
+    Ok(send)
 }
 
 fn gather_slots(
@@ -206,7 +283,7 @@ fn gather_slots(
     slots.lens(rank)?;
     let takes_part = root != Root::Here && root != Root::Elsewhere;
     let part = match (takes_part, receives) {
-        (true, true) => Some(own_part(rank, &object, send, &slots)?),
+        (true, true) => Some(own_part(rank, &object, send, &slots, equal)?),
         (true, false) => {
             require(!is_in_place(send.address), class::ERR_BUFFER, || {
                 "MPI_IN_PLACE on a rank that is not the root".to_owned()
@@ -216,8 +293,15 @@ fn gather_slots(
         }
         _ => None,
     };
+    let elements = match (receives, part) {
+        (true, _) if equal => slots.elements_of_each(rank)?,
+        (true, _) => slots.elements_of_all(rank)?,
+        (false, Some(part)) => part.elements(rank)?,
+        (false, None) => (ElementKinds::UNKNOWN, 0),
+    };
+    let described = described_parts(rooted(&object, root), &object, elements, equal);
     let rank = rank_for_ever(rank);
-    Ok(Box::new(move |links| {
+    Ok(Plan::new(described, move |links| {
         let data = part.map_or_else(|| Ok(Buffer::zeroed(0)), |part| part.load(rank))?;
         let slots = slots.clone();
         Ok(Box::pin(async move {
@@ -282,8 +366,17 @@ fn scatter_slots(
         (_, true, false) => receive.check(rank).map(|(datatype, count)| datatype.size * count)?,
         _ => 0,
     };
+    let elements = match &slots {
+        Some(slots) if equal => slots.elements_of_each(rank)?,
+        Some(slots) => slots.elements_of_all(rank)?,
+        None => receive.elements(rank)?,
+    };
+    let described = described_parts(rooted(&object, root), &object, elements, equal);
+    if let Some(slots) = slots.as_ref().filter(|_| receives && !object.is_inter()) {
+        compare_own(rank, slots.slots[object.rank()], receive, equal)?;
+    }
     let rank = rank_for_ever(rank);
-    Ok(Box::new(move |links| {
+    Ok(Plan::new(described, move |links| {
         let parts = slots.as_ref().map(|slots| slots.load(rank)).transpose()?;
         Ok(Box::pin(async move {
             let part = collective::scatter(links, root, parts, equal.then_some(bytes)).await?;
@@ -330,11 +423,13 @@ pub(crate) fn scatterv_plan(
     scatter_slots(rank, comm, root, slots, Memory::of(recvbuf, recvcount, recvtype), false)
 }
 
-fn allgather_slots(rank: &Rank, comm: Comm, send: Memory, slots: Slots) -> Result<Plan, Fault> {
+fn allgather_slots(rank: &Rank, comm: Comm, send: Memory, slots: Slots, equal: bool) -> Result<Plan, Fault> {
     let object = rank.comm(comm)?;
-    let part = own_part(rank, &object, send, &slots)?;
+    let part = own_part(rank, &object, send, &slots, equal)?;
+    let elements = if equal { slots.elements_of_each(rank)? } else { slots.elements_of_all(rank)? };
+    let described = described_parts(Described::default(), &object, elements, equal);
     let (lens, rank) = (slots.lens(rank)?, rank_for_ever(rank));
-    Ok(Box::new(move |links| {
+    Ok(Plan::new(described, move |links| {
         let (data, slots, lens) = (part.load(rank)?, slots.clone(), lens.clone());
         Ok(Box::pin(async move {
             let parts = collective::allgather(links, data, &lens).await?;
@@ -355,7 +450,7 @@ pub(crate) fn allgather_plan(
     comm: Comm,
 ) -> Result<Plan, Fault> {
     let slots = Slots::equal(rank, recvbuf, recvcount, recvtype, rank.comm(comm)?.peers())?;
-    allgather_slots(rank, comm, Memory::of(sendbuf, sendcount, sendtype), slots)
+    allgather_slots(rank, comm, Memory::of(sendbuf, sendcount, sendtype), slots, true)
 }
 
 pub(crate) fn allgatherv_plan(
@@ -370,13 +465,22 @@ pub(crate) fn allgatherv_plan(
     comm: Comm,
 ) -> Result<Plan, Fault> {
     let slots = Slots::varying(rank, recvbuf, recvcounts, Some(displs), recvtype, rank.comm(comm)?.peers())?;
-    allgather_slots(rank, comm, Memory::of(sendbuf, sendcount, sendtype), slots)
+    allgather_slots(rank, comm, Memory::of(sendbuf, sendcount, sendtype), slots, false)
 }
 
-fn alltoall_slots(rank: &Rank, sends: Slots, receives: Slots, equal: bool) -> Result<Plan, Fault> {
+fn alltoall_slots(
+    rank: &Rank,
+    (comm, described): (&Communicator, Described),
+    sends: Slots,
+    receives: Slots,
+    equal: bool,
+) -> Result<Plan, Fault> {
+    if !comm.is_inter() {
+        compare_own(rank, sends.slots[comm.rank()], receives.slots[comm.rank()], equal)?;
+    }
     let (lens, rank) = (receives.lens(rank)?, rank_for_ever(rank));
     sends.lens(rank)?;
-    Ok(Box::new(move |links| {
+    Ok(Plan::new(described, move |links| {
         let (parts, receives, lens) = (sends.load(rank)?, receives.clone(), lens.clone());
         Ok(Box::pin(async move {
             let parts = if equal && lens.iter().all(|&len| len == lens[0]) {
@@ -408,7 +512,9 @@ pub(crate) fn alltoall_plan(
     } else {
         Slots::equal(rank, sendbuf, sendcount, sendtype, object.peers())?
     };
-    alltoall_slots(rank, sends, receives, true)
+    let elements = receives.elements_of_each(rank)?;
+    let described = described_parts(Described::default(), &object, elements, true);
+    alltoall_slots(rank, (&object, described), sends, receives, true)
 }
 
 pub(crate) fn alltoallv_plan(
@@ -431,7 +537,11 @@ pub(crate) fn alltoallv_plan(
     } else {
         Slots::varying(rank, sendbuf, sendcounts, Some(sdispls), sendtype, object.peers())?
     };
-    alltoall_slots(rank, sends, receives, false)
+    // A rank that gets something from all gets it from itself, too: all send what all receive.
+    let (kinds, _) = receives.elements_of_each(rank)?;
+    let least = receives.lens(rank)?.into_iter().min().unwrap_or(0);
+    let described = described_parts(Described::default(), &object, (kinds, least), false);
+    alltoall_slots(rank, (&object, described), sends, receives, false)
 }
 
 pub(crate) fn alltoallw_plan(
@@ -454,5 +564,5 @@ pub(crate) fn alltoallw_plan(
     } else {
         Slots::general(sendbuf, sendcounts, |index| sdispls.get(index), sendtypes, object.peers())
     };
-    alltoall_slots(rank, sends, receives, false)
+    alltoall_slots(rank, (&object, Described::default()), sends, receives, false)
 }

@@ -12,7 +12,7 @@ use crate::communicator::Purpose;
 use crate::fault::{Answer, Fault, class, require};
 use crate::rank::Rank;
 use crate::request::{Receive, Request, State};
-use crate::window::{Held, Pending, Window};
+use crate::window::{Epochs, Held, Pending, Window};
 
 use super::{check_target, find_window, put};
 
@@ -40,6 +40,13 @@ fn in_order(holds: bool, message: &str) -> Answer {
     require(holds, class::ERR_RMA_SYNC, || message.to_owned())
 }
 
+/// Fails where an epoch of fences has been used: only another fence may end it (MPI 4.1, section 12.5). One that was not
+/// used is none.
+fn not_between_fences(epochs: &Epochs, call: &str) -> Answer {
+    let is_used = epochs.fenced.get() && epochs.accessed.get();
+    in_order(!is_used, &format!("{call} within an epoch of fences: MPI_Win_fence has to end it"))
+}
+
 /// So many operations are waited for at once.
 const TOGETHER: usize = 100;
 
@@ -59,6 +66,7 @@ fn complete_target(rank: &Rank, window: &Window, target: usize, everywhere: bool
     if !stay.is_empty() {
         window.pending.borrow_mut().insert(target, stay);
     }
+    let is_any = !waits.is_empty();
     waits.chunks(TOGETHER).for_each(|together| complete_together(rank, together));
     for one in waits {
         if !one.belongs_to_program {
@@ -66,6 +74,9 @@ fn complete_target(rank: &Rank, window: &Window, target: usize, everywhere: bool
         } else if one.request.is_active() {
             rank.complete(&one.request);
         }
+    }
+    if is_any {
+        window.complete(target, everywhere);
     }
     // The program may look into its own memory next.
     rank.endpoint.catch_up();
@@ -89,6 +100,8 @@ pub fn win_fence(rank: &Rank, assert: c_int, win: Win) -> Answer {
     complete_all(rank, &window)?;
     super::synchronize(rank, &window.comm, Purpose::Fence)?;
     window.epochs.fenced.set(assert & assert::NOSUCCEED == 0);
+    window.epochs.fences.set(window.epochs.fences.get() + 1);
+    window.epochs.accessed.set(false);
     Ok(())
 }
 
@@ -119,6 +132,7 @@ pub fn win_start(rank: &Rank, group: Group, assert: c_int, win: Win) -> Answer {
     let epochs = &window.epochs;
     let free = epochs.started.borrow().is_none() && !epochs.is_passive();
     in_order(free, "MPI_Win_start within an epoch of access")?;
+    not_between_fences(epochs, "MPI_Win_start")?;
     let targets = ranks_of(rank, &window, group)?;
     if assert & assert::NOCHECK == 0 {
         let posts: Vec<_> = targets.iter().map(|&target| hear(rank, &window, target, POST)).collect();
@@ -177,7 +191,7 @@ pub fn win_test(rank: &Rank, win: Win, flag: *mut c_int) -> Answer {
 
 /// Asks a target for its lock, and waits until it is granted.
 fn acquire(rank: &Rank, window: &Window, target: usize, exclusive: bool) -> Answer {
-    let acquired = window.reach(target, 0, Access::Acquire { exclusive }, Buffer::zeroed(0))?;
+    let acquired = window.reach(target, 0, (Access::Acquire { exclusive }, Buffer::zeroed(0)), false)?;
     rank.block(acquired.data())?;
     rank.endpoint.catch_up();
     Ok(())
@@ -185,7 +199,7 @@ fn acquire(rank: &Rank, window: &Window, target: usize, exclusive: bool) -> Answ
 
 /// Gives a target's lock back. What was asked before has been served before: one reply says so for all.
 fn release(rank: &Rank, window: &Window, target: usize) -> Answer {
-    let released = window.reach(target, 0, Access::Release, Buffer::zeroed(0))?;
+    let released = window.reach(target, 0, (Access::Release, Buffer::zeroed(0)), false)?;
     complete_target(rank, window, target, true)?;
     rank.block(released.data())?;
     rank.endpoint.catch_up();
@@ -214,6 +228,7 @@ pub fn win_lock(rank: &Rank, lock_type: c_int, target: c_int, assert: c_int, win
     let epochs = &window.epochs;
     let free = epochs.started.borrow().is_none() && !epochs.all_locked.get();
     in_order(free, "MPI_Win_lock within an epoch of another kind")?;
+    not_between_fences(epochs, "MPI_Win_lock")?;
     if target == abi::PROC_NULL {
         return Ok(());
     }
@@ -254,6 +269,7 @@ pub fn win_lock_all(rank: &Rank, assert: c_int, win: Win) -> Answer {
     let epochs = &window.epochs;
     let free = epochs.started.borrow().is_none() && !epochs.is_passive();
     in_order(free, "MPI_Win_lock_all within an epoch of access")?;
+    not_between_fences(epochs, "MPI_Win_lock_all")?;
     epochs.fenced.set(false);
     epochs.all_locked.set(true);
     epochs.all_unchecked.set(assert & assert::NOCHECK != 0);

@@ -9,6 +9,7 @@ use crate::apart::home;
 use crate::collective;
 use crate::communicator::{Caller, Communicator, Purpose, Topology};
 use crate::fault::{Fault, class, require};
+use crate::joint::Described;
 use crate::rank::Rank;
 
 use super::collectives::{Plan, Slots};
@@ -36,7 +37,7 @@ fn neighbor_slots(rank: &Rank, comm: Comm, sends: Slots, receives: Slots) -> Res
     let is_cartesian = matches!(&*of.topology.borrow(), Some(Topology::Cartesian { .. }));
     let (lens, rank) = (receives.lens(rank)?, rank_for_ever(rank));
     sends.lens(rank)?;
-    Ok(Box::new(move |links| {
+    Ok(Plan::new(Described::default(), move |links| {
         let (mut parts, receives, lens) = (sends.load(rank)?, receives.clone(), lens.clone());
         if is_cartesian {
             send_up_first(&to, &mut parts);

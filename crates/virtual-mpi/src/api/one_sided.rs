@@ -93,10 +93,12 @@ fn start(
     target: usize,
     bytes: usize,
     into: Option<Memory>,
-    (access, data): (Access, Buffer),
+    asked: (Access, Buffer),
+    wanted: Wanted,
 ) -> Result<Rc<Request>, Fault> {
     super::ensure_locked(rank, window, target)?;
-    let reached = window.reach(target, bytes, access, data)?;
+    window.epochs.accessed.set(true);
+    let reached = window.reach(target, bytes, asked, wanted.is_none())?;
     let rank = rank_for_ever(rank);
     let work: Work = Box::pin(async move {
         let returned = reached.data().await?;
@@ -140,7 +142,7 @@ fn start_put(rank: &Rank, win: Win, origin: Memory, span: Span, wanted: Wanted) 
     let Some((target, there)) = resolve(rank, &window, span)? else { return nothing(rank, wanted) };
     let data = origin.load(rank)?;
     check_fit(data.len(), there.bytes())?;
-    let request = start(rank, &window, target, data.len(), None, (Access::Store(there), data))?;
+    let request = start(rank, &window, target, data.len(), None, (Access::Store(there), data), wanted)?;
     keep(rank, &window, target, request, false, wanted);
     Ok(())
 }
@@ -150,7 +152,7 @@ fn start_get(rank: &Rank, win: Win, origin: Memory, span: Span, wanted: Wanted) 
     let Some((target, there)) = resolve(rank, &window, span)? else { return nothing(rank, wanted) };
     let (datatype, count) = origin.check(rank)?;
     check_fit(there.bytes(), datatype.size * count)?;
-    let request = start(rank, &window, target, 0, Some(origin), (Access::Load(there), Buffer::zeroed(0)))?;
+    let request = start(rank, &window, target, 0, Some(origin), (Access::Load(there), Buffer::zeroed(0)), wanted)?;
     keep(rank, &window, target, request, true, wanted);
     Ok(())
 }
@@ -195,7 +197,7 @@ fn start_accumulate(
     }
     let returns_data = result.is_some();
     let access = Access::Combine { elements: there, op, returns_data };
-    let request = start(rank, &window, target, data.len(), result, (access, data))?;
+    let request = start(rank, &window, target, data.len(), result, (access, data), wanted)?;
     keep(rank, &window, target, request, returns_data, wanted);
     Ok(())
 }
@@ -238,7 +240,7 @@ pub fn compare_and_swap(
     let result = Memory::of(result_addr, 1, datatype);
     let bytes = 2 * data.len();
     let both = Buffer::of(&[&*data, &*expected].concat());
-    let request = start(rank, &window, target, bytes, Some(result), (Access::CompareAndSwap(there), both))?;
+    let request = start(rank, &window, target, bytes, Some(result), (Access::CompareAndSwap(there), both), None)?;
     keep(rank, &window, target, request, true, None);
     Ok(())
 }

@@ -3,7 +3,7 @@
 use std::ffi::{c_int, c_void};
 use std::rc::Rc;
 
-use weft_comm::{Buffer, Communicator as _, Payload, Source, Tag, TagSelector};
+use weft_comm::{Buffer, ElementKinds, Source, Tag, TagSelector};
 
 use crate::abi::{self, Aint, Comm, Datatype as DatatypeHandle, Request as Handle, Status};
 use crate::communicator::Communicator;
@@ -13,8 +13,9 @@ use crate::link;
 use crate::meter;
 use crate::rank::Rank;
 use crate::request::{Completed, Completion, Receive, Request, State};
+use crate::used::Used;
 
-use super::put;
+use super::{check_used, put, say_disturbed};
 
 /// How a send is known to be complete.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -49,13 +50,36 @@ impl Memory {
         Ok((datatype, self.count as usize))
     }
 
+    /// The kinds of its elements, and their bytes.
+    pub fn elements(&self, rank: &Rank) -> Result<(ElementKinds, usize), Fault> {
+        self.check(rank).map(|(datatype, count)| (datatype.kinds, count * datatype.size))
+    }
+
+    /// What the call at hand reads or writes of it for a message; nothing where that goes to nobody.
+    fn used(&self, rank: &Rank, peer: c_int, writes: bool) -> Option<Used> {
+        if peer == abi::PROC_NULL {
+            return None;
+        }
+        let used =
+            |datatype: &Datatype| Used::of(self.address, datatype, self.count.unsigned_abs(), writes, rank.call.get());
+        match rank.shared.predefined.get(&self.datatype) {
+            Some(datatype) => used(datatype),
+            None => used(&*rank.datatype(self.datatype).ok()?),
+        }
+    }
+
     /// A copy of its bytes, one after another.
     pub fn load(&self, rank: &Rank) -> Result<Buffer, Fault> {
         let (datatype, count) = self.check(rank)?;
+        Ok(self.load_elements(&datatype, count))
+    }
+
+    /// As [`Memory::load`], where the datatype and the number of elements are known.
+    fn load_elements(&self, datatype: &Datatype, count: usize) -> Buffer {
         let mut data = Buffer::zeroed(count * datatype.size);
         // SAFETY: the program hands in so many elements at the address.
         unsafe { datatype.pack(self.address, count, &mut data) };
-        Ok(data)
+        data
     }
 
     /// Writes bytes to it.
@@ -104,17 +128,22 @@ pub(crate) fn start_send(
         return Ok(None);
     }
     check_rank(&comm, dest, false)?;
-    let data = memory.load(rank)?;
+    let (datatype, count) = memory.check(rank)?;
+    let data = memory.load_elements(&datatype, count);
     if mode == Mode::Buffered {
         let (bytes, (_, space)) = (data.len(), rank.attached.get());
         let fits = bytes + abi::BSEND_OVERHEAD <= space;
         require(fits, class::ERR_BUFFER, || format!("{bytes} bytes for an attached buffer of {space} bytes"))?;
     }
-    let send = comm.link.isend_owned(dest as usize, Tag::User(tag as u32), data, mode == Mode::Synchronous);
+    let (tag, synchronous) = (Tag::User(tag as u32), mode == Mode::Synchronous);
+    let send = comm.link.isend_elements(dest as usize, tag, data, datatype.kinds, synchronous);
     Ok((mode != Mode::Buffered).then_some(send))
 }
 
 fn send_now(rank: &Rank, memory: Memory, dest: c_int, tag: c_int, comm: Comm, mode: Mode) -> Answer {
+    if !rank.used.is_empty() {
+        check_used(rank, memory.used(rank, dest, false));
+    }
     if let Some(send) = start_send(rank, memory, dest, tag, comm, mode)? {
         rank.block(send)?;
     }
@@ -153,7 +182,7 @@ fn start_receive(
     check_rank(comm, source, true)?;
     let (datatype, count) = memory.check(rank)?;
     let (from, selector) = selectors(source, tag);
-    let receive = comm.link.irecv(from, selector, Payload::Phantom(count * datatype.size));
+    let receive = comm.link.irecv_elements(from, selector, count * datatype.size, datatype.kinds);
     Ok(Receive { receive, buffer: memory.address, count, datatype })
 }
 
@@ -221,9 +250,37 @@ pub fn recv(
         Completed::NO_PROC.write(status);
         return Ok(());
     }
-    let receive = start_receive(rank, &comm, Memory::of(buf, count, datatype), source, tag)?;
+    let memory = Memory::of(buf, count, datatype);
+    let receive = start_receive(rank, &comm, memory, source, tag)?;
+    if !rank.used.is_empty() {
+        check_used(rank, memory.used(rank, source, true));
+    }
     rank.block(receive)?.write(status);
     Ok(())
+}
+
+/// Hands out a request with the memory that it uses.
+fn hand_out_used(rank: &Rank, object: Request, used: Option<Used>, request: *mut Handle) {
+    object.used.set(used);
+    let object = Rc::new(object);
+    if used.is_some() {
+        rank.used.add(&object);
+    }
+    put(request, rank.requests.insert_shared(object));
+}
+
+/// As [`hand_out`], of a message to or from `peer`; its memory is compared with that of other requests.
+fn hand_out_message(
+    rank: &Rank,
+    state: State,
+    comm: Comm,
+    (memory, peer, writes): (Memory, c_int, bool),
+    request: *mut Handle,
+) {
+    let used = memory.used(rank, peer, writes);
+    check_used(rank, used);
+    let started = Request::new(state, comm);
+    hand_out_used(rank, started, used, request);
 }
 
 /// Starts a request and hands it to the program.
@@ -241,8 +298,9 @@ pub fn isend(
     comm: Comm,
     request: *mut Handle,
 ) -> Answer {
-    let state = send_state(rank, Memory::of(buf, count, datatype), dest, tag, comm, Mode::Standard)?;
-    hand_out(rank, state, comm, request);
+    let memory = Memory::of(buf, count, datatype);
+    let state = send_state(rank, memory, dest, tag, comm, Mode::Standard)?;
+    hand_out_message(rank, state, comm, (memory, dest, false), request);
     Ok(())
 }
 
@@ -256,8 +314,9 @@ pub fn issend(
     comm: Comm,
     request: *mut Handle,
 ) -> Answer {
-    let state = send_state(rank, Memory::of(buf, count, datatype), dest, tag, comm, Mode::Synchronous)?;
-    hand_out(rank, state, comm, request);
+    let memory = Memory::of(buf, count, datatype);
+    let state = send_state(rank, memory, dest, tag, comm, Mode::Synchronous)?;
+    hand_out_message(rank, state, comm, (memory, dest, false), request);
     Ok(())
 }
 
@@ -271,8 +330,9 @@ pub fn ibsend(
     comm: Comm,
     request: *mut Handle,
 ) -> Answer {
-    let state = send_state(rank, Memory::of(buf, count, datatype), dest, tag, comm, Mode::Buffered)?;
-    hand_out(rank, state, comm, request);
+    let memory = Memory::of(buf, count, datatype);
+    let state = send_state(rank, memory, dest, tag, comm, Mode::Buffered)?;
+    hand_out_message(rank, state, comm, (memory, dest, false), request);
     Ok(())
 }
 
@@ -286,8 +346,9 @@ pub fn irsend(
     comm: Comm,
     request: *mut Handle,
 ) -> Answer {
-    let state = send_state(rank, Memory::of(buf, count, datatype), dest, tag, comm, Mode::Ready)?;
-    hand_out(rank, state, comm, request);
+    let memory = Memory::of(buf, count, datatype);
+    let state = send_state(rank, memory, dest, tag, comm, Mode::Ready)?;
+    hand_out_message(rank, state, comm, (memory, dest, false), request);
     Ok(())
 }
 
@@ -301,8 +362,9 @@ pub fn irecv(
     comm: Comm,
     request: *mut Handle,
 ) -> Answer {
-    let state = receive_state(rank, Memory::of(buf, count, datatype), source, tag, comm)?;
-    hand_out(rank, state, comm, request);
+    let memory = Memory::of(buf, count, datatype);
+    let state = receive_state(rank, memory, source, tag, comm)?;
+    hand_out_message(rank, state, comm, (memory, source, true), request);
     Ok(())
 }
 
@@ -323,7 +385,7 @@ fn persistent_send(
     memory.check(rank)?;
     let rank = rank_for_ever(rank);
     let start = Box::new(move || send_state(rank, memory, dest, tag, comm, mode));
-    put(request, rank.requests.insert(Request::persistent(start, comm)));
+    hand_out_used(rank, Request::persistent(start, comm), memory.used(rank, dest, false), request);
     Ok(())
 }
 
@@ -397,8 +459,20 @@ pub fn recv_init(
     memory.check(rank)?;
     let rank = rank_for_ever(rank);
     let start = Box::new(move || receive_state(rank, memory, source, tag, comm));
-    put(request, rank.requests.insert(Request::persistent(start, comm)));
+    hand_out_used(rank, Request::persistent(start, comm), memory.used(rank, source, true), request);
     Ok(())
+}
+
+/// Compares the memory of a send and a receive of one call with each other, and with that of pending requests.
+fn check_disjoint(rank: &Rank, (sent, dest): (Memory, c_int), (received, source): (Memory, c_int)) {
+    let (sent, received) = (sent.used(rank, dest, false), received.used(rank, source, true));
+    if let (Some(sent), Some(received)) = (sent, received)
+        && sent.disturbs(&received)
+    {
+        say_disturbed(rank, sent, received);
+    }
+    check_used(rank, sent);
+    check_used(rank, received);
 }
 
 pub fn sendrecv(
@@ -416,9 +490,10 @@ pub fn sendrecv(
     comm: Comm,
     status: *mut Status,
 ) -> Answer {
-    let receive = receive_state(rank, Memory::of(recvbuf, recvcount, recvtype), source, recvtag, comm)?;
-    let receive = Request::new(receive, comm);
-    let send = start_send(rank, Memory::of(sendbuf, sendcount, sendtype), dest, sendtag, comm, Mode::Standard)?;
+    let (sent, received) = (Memory::of(sendbuf, sendcount, sendtype), Memory::of(recvbuf, recvcount, recvtype));
+    let receive = Request::new(receive_state(rank, received, source, recvtag, comm)?, comm);
+    let send = start_send(rank, sent, dest, sendtag, comm, Mode::Standard)?;
+    check_disjoint(rank, (sent, dest), (received, source));
     let received = rank.wait(&receive);
     if let Some(send) = send {
         rank.block(send)?;

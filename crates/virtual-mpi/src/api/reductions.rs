@@ -9,9 +9,11 @@ use crate::apart::home;
 use crate::collective::{self, Reducer, Root};
 use crate::communicator::Communicator;
 use crate::fault::{Answer, Fault, class, require};
+use crate::joint::{Combined, Described};
+use crate::operation::Operation;
 use crate::rank::Rank;
 
-use super::collectives::{Plan, is_root, no_in_place, root_of};
+use super::collectives::{Plan, is_root, no_in_place, root_of, rooted};
 
 /// What combines vectors, if the operation is defined for the datatype.
 fn reducer(rank: &Rank, count: Aint, datatype: Datatype, op: Op) -> Result<Reducer, Fault> {
@@ -20,6 +22,19 @@ fn reducer(rank: &Rank, count: Aint, datatype: Datatype, op: Op) -> Result<Reduc
     let object = rank.datatype(datatype)?;
     operation.check(&object)?;
     Ok(Reducer { operation, datatype: object, handle: datatype })
+}
+
+/// What ranks must agree on in a call that combines vectors of so many elements. Between two groups each has its own.
+fn combining(described: Described, comm: &Communicator, reducer: &Reducer, count: usize) -> Described {
+    if comm.is_inter() {
+        return described;
+    }
+    let operation = match reducer.operation {
+        Operation::Predefined(op) => Combined::Predefined(op),
+        Operation::User(_) => Combined::User,
+    };
+    let datatype = &reducer.datatype;
+    described.with_operation(operation).with_elements(datatype.kinds, count * datatype.size)
 }
 
 /// Whether results go to memory that a call's data come from.
@@ -59,9 +74,10 @@ pub(crate) fn reduce_plan(
     let root = root_of(&object, root)?;
     if root == Root::Elsewhere {
         // Beside the root between two groups nothing is reduced: arguments have no meaning there.
-        return Ok(Box::new(|links| Ok(Box::pin(collective::reduce_elsewhere(links)))));
+        return Ok(Plan::new(Described::default(), |links| Ok(Box::pin(collective::reduce_elsewhere(links)))));
     }
     let reducer = reducer(rank, count, datatype, op)?;
+    let described = combining(rooted(&object, root), &object, &reducer, count as usize);
     let (receives, count) = (is_root(&object, root), count as usize);
     let from = if root == Root::Here {
         None
@@ -71,7 +87,7 @@ pub(crate) fn reduce_plan(
         require(!is_in_place(sendbuf), class::ERR_BUFFER, || "MPI_IN_PLACE on a rank that is not the root".to_owned())?;
         Some(sendbuf)
     };
-    Ok(Box::new(move |links| {
+    Ok(Plan::new(described, move |links| {
         let data = from.map_or_else(|| Buffer::zeroed(0), |from| reducer.load(from, count));
         let reducer = reducer.clone();
         Ok(Box::pin(async move {
@@ -95,7 +111,8 @@ pub(crate) fn allreduce_plan(
 ) -> Result<Plan, Fault> {
     let (object, reducer) = (rank.comm(comm)?, reducer(rank, count, datatype, op)?);
     let (from, count) = (operand(&object, sendbuf, recvbuf, count)?, count as usize);
-    Ok(Box::new(move |links| {
+    let described = combining(Described::default(), &object, &reducer, count);
+    Ok(Plan::new(described, move |links| {
         let (data, reducer) = (reducer.load(from, count), reducer.clone());
         Ok(Box::pin(async move {
             let result = collective::allreduce(links, data, count, reducer.clone()).await?;
@@ -150,7 +167,8 @@ fn scatter_reduced(
     let reducer = reducer(rank, count as Aint, datatype, op)?;
     let from = operand(&object, sendbuf, recvbuf, count as Aint)?;
     let own = counts[object.rank()];
-    Ok(Box::new(move |links| {
+    let described = combining(Described::default(), &object, &reducer, count);
+    Ok(Plan::new(described, move |links| {
         let (data, reducer, counts) = (reducer.load(from, count), reducer.clone(), counts.clone());
         Ok(Box::pin(async move {
             let part = collective::reduce_scatter(links, data, counts, reducer.clone()).await?;
@@ -198,7 +216,8 @@ fn prefix(
     let (object, reducer) = (rank.comm(comm)?, reducer(rank, count, datatype, op)?);
     require(!object.is_inter(), class::ERR_COMM, || "a scan is among one group".to_owned())?;
     let (from, count) = (operand(&object, sendbuf, recvbuf, count)?, count as usize);
-    Ok(Box::new(move |links| {
+    let described = combining(Described::default(), &object, &reducer, count);
+    Ok(Plan::new(described, move |links| {
         let (data, reducer) = (reducer.load(from, count), reducer.clone());
         Ok(Box::pin(async move {
             if let Some(result) = collective::scan(links.link, data, count, reducer.clone(), exclusive).await? {

@@ -10,7 +10,7 @@ use crate::generalized::Generalized;
 use crate::rank::Rank;
 use crate::request::{Completed, Completion, Request, State};
 
-use super::{at, list, positive, put, put_at};
+use super::{at, check_used, list, positive, put, put_at};
 
 /// A request that the program waits for: its index in the program's array, and the request.
 type Active = (usize, Rc<Request>);
@@ -379,6 +379,7 @@ pub fn start(rank: &Rank, request: *mut Handle) -> Answer {
     let start = object.start.as_ref().ok_or_else(missing)?;
     require(!object.is_active(), class::ERR_REQUEST, || "the request is started already".to_owned())?;
     let state = start()?;
+    check_used(rank, object.used.get());
     let goes_on = matches!(state, State::Work(_));
     *object.state.borrow_mut() = state;
     if goes_on {

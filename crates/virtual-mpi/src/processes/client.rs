@@ -15,6 +15,7 @@ use weft_comm::{Buffer, CommError, Payload, Received};
 
 use super::codec::{Answer, Command, Id, Known, Move, Outcome, Reply, Setup};
 use super::shared::{self, AREA_BYTES, Slot};
+use crate::outcome::Unfreed;
 use crate::threads::Woken;
 
 /// The variables by which a rank's process finds its hub.
@@ -367,9 +368,9 @@ impl Connection {
     }
 
     /// The program communicates no more, and so many of its requests are neither complete nor freed.
-    pub fn leave(&self, open_requests: u32) {
+    pub fn leave(&self, unfreed: &Unfreed) {
         self.make_space();
-        self.put(&Command::Leave { open_requests }, &[]);
+        self.put(&Command::Leave { unfreed: *unfreed }, &[]);
         self.left.set(true);
         self.slot.give_to_hub(self.used.replace(0));
     }

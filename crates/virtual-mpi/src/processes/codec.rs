@@ -6,6 +6,10 @@ use serde::{Deserialize, Serialize};
 use weft_base::Operation;
 use weft_comm::{CollectiveKind, CommError, Failure, Source, Status, Tag, TagSelector, Work};
 
+use crate::joint::{Described, Key};
+use crate::outcome::Unfreed;
+use crate::remark::Subject;
+
 /// A request of a rank: numbered by its process.
 pub type Id = u32;
 
@@ -116,12 +120,15 @@ pub enum Command {
         tag: WireTag,
         bytes: u32,
         phantom: Option<u64>,
+        /// Bits of the kinds of its elements.
+        elements: u32,
         synchronous: bool,
     },
     Receive {
         id: Id,
         pattern: Pattern,
         capacity: u64,
+        elements: u32,
     },
     Settle {
         id: Id,
@@ -190,14 +197,33 @@ pub enum Command {
         sequence: u32,
     },
     LeaveCollective,
+    /// A collective call, to be compared with those of so many ranks.
+    Joint {
+        key: Key,
+        size: u32,
+        described: Described,
+    },
+    /// Something to say of the program; it follows.
+    Remark {
+        subject: Subject,
+        bytes: u32,
+    },
+    /// What this rank asked of rank `to` in a window before number `until` is complete; only what brings data back unless
+    /// `all`.
+    Complete {
+        window: u32,
+        to: u32,
+        until: u32,
+        all: bool,
+    },
     BeginLook,
     /// Whether the process may end without [`Command::Leave`].
     MayEnd {
         may_end: bool,
     },
-    /// The rank communicates no more.
+    /// The rank communicates no more, and leaves objects.
     Leave {
-        open_requests: u32,
+        unfreed: Unfreed,
     },
     /// Answered by [`Answer::Next`].
     EndLook,

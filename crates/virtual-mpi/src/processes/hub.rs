@@ -12,7 +12,8 @@ use weft_machine::Machine;
 use weft_sim::{Options, Outcome, Placement, SimComm, run_with};
 
 use crate::hosting::placement;
-use crate::outcome::{Leftovers, Timeline};
+use crate::outcome::{Leftovers, Timeline, Unfreed, remarks};
+use crate::remark::Remarks;
 
 use super::children::{self, Child, Signals};
 use super::codec::Setup;
@@ -53,6 +54,7 @@ struct Report {
     codes: Vec<i32>,
     /// Ranks that cannot go on, with the call that they are in.
     blocked: Vec<(usize, String)>,
+    remarks: Remarks,
     #[serde(flatten)]
     leftovers: Leftovers,
     #[serde(flatten)]
@@ -129,7 +131,7 @@ fn start(request: &Request, machine: &Machine) -> Result<Rc<Run>, Box<Report>> {
             call: String::new(),
             may_end: false,
             left: false,
-            open_requests: 0,
+            unfreed: Unfreed::default(),
         })));
     }
     // The ranks open the memory by this process's descriptor: it stays open as long as the run.
@@ -161,7 +163,7 @@ fn finish(run: &Run, request: &Request, outcome: &Outcome<()>, announce: extern 
     let codes =
         run.processes.iter().map(|process| process.borrow_mut().child.finish().map_or(130, children::End::code));
     let codes: Vec<i32> = codes.collect();
-    let open_requests = run.processes.iter().map(|process| process.borrow().open_requests).enumerate();
+    let unfreed = run.processes.iter().map(|process| process.borrow().unfreed).enumerate();
     if children::is_interrupted() {
         return Report { code: 130, ..failed("the run was interrupted".to_owned()) };
     }
@@ -170,7 +172,8 @@ fn finish(run: &Run, request: &Request, outcome: &Outcome<()>, announce: extern 
         finished: outcome.finished.clone(),
         messages: outcome.messages,
         codes,
-        leftovers: Leftovers::of(outcome, open_requests),
+        leftovers: Leftovers::of(outcome, unfreed),
+        remarks: remarks(outcome, &run.notes),
         timeline: Timeline::write(request.trace.as_deref(), outcome, announce),
         ..Report::default()
     }
@@ -186,7 +189,8 @@ fn why(run: &Run, error: RunError) -> Report {
         return Report { code, ..failed(error.to_string()) };
     }
     let is_blocked = matches!(error, RunError::Deadlock { .. } | RunError::MismatchedCollective { .. });
-    Report { blocked: if is_blocked { calls(run) } else { Vec::new() }, ..failed(error.to_string()) }
+    let blocked = if is_blocked { calls(run) } else { Vec::new() };
+    Report { blocked, remarks: run.notes.remarks(), ..failed(error.to_string()) }
 }
 
 /// The calls of MPI that ranks are in which have not come to their end.

@@ -6,9 +6,13 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 use super::client::Connection;
+use super::codec::Command;
+use crate::joint::{Described, Key};
 use crate::link::{Link, RemoteComm};
 use crate::meter::Compute;
+use crate::outcome::Unfreed;
 use crate::rank::{Host, Rank, Setting, current, set_current};
+use crate::remark::Subject;
 use crate::threads::Woken;
 
 /// Lets the hub go on while the rank waits.
@@ -33,8 +37,17 @@ impl Host for Process {
         self.0.abort(code, message)
     }
 
-    fn leave(&self, open_requests: usize) {
-        self.0.leave(open_requests as u32);
+    fn leave(&self, unfreed: &Unfreed) {
+        self.0.leave(unfreed);
+    }
+
+    fn note_joint(&self, _rank: usize, size: u32, key: Key, _call: &'static str, described: Described) {
+        self.0.tell_call();
+        self.0.queue(&Command::Joint { key, size, described });
+    }
+
+    fn remark(&self, subject: Subject, remark: &str) {
+        self.0.queue_message(remark.as_bytes(), |bytes| Command::Remark { subject, bytes });
     }
 }
 
@@ -68,7 +81,8 @@ pub fn begin() -> Option<&'static Rank> {
     };
     let compute = connection.setup.compute.map_or(Compute::None, |scale| Compute::Measured { scale });
     let setup = &connection.setup;
-    let setting = Setting::new(Rc::new(Process(connection.clone())), compute, &setup.machine, setup.nodes.as_deref());
+    let host = Rc::new(Process(connection.clone()));
+    let setting = Setting::new(host, &Rc::default(), compute, &setup.machine, setup.nodes.as_deref());
     let link = Link::Remote(RemoteComm::new(connection));
     let rank: &'static Rank = Box::leak(Box::new(Rank::new(link, &setting)));
     set_current(rank);

@@ -1,5 +1,6 @@
 //! One rank as the simulator sees it: carries out what its process wants.
 
+use std::borrow::Cow;
 use std::cell::RefCell;
 use std::future::Future;
 use std::pin::Pin;
@@ -9,7 +10,7 @@ use std::task::{Context, Poll};
 use rustc_hash::FxHashMap;
 use serde::de::DeserializeOwned;
 use weft_base::Picos;
-use weft_comm::{Buffer, CommError, Communicator as _, Payload, Received};
+use weft_comm::{Buffer, CommError, Communicator as _, ElementKinds, Payload, Received};
 use weft_sim::{SimComm, SimReceive, SimSend};
 
 use super::children::{self, Child, End};
@@ -20,8 +21,11 @@ use super::shared::{AREA_BYTES, Slot};
 use crate::access::{self, Asked};
 use crate::fault::Fault;
 use crate::file::Cost;
+use crate::joint::{Described, Key, Ledger};
 use crate::link::Link;
 use crate::memory::OtherProcess;
+use crate::outcome::Unfreed;
+use crate::remark::{Notes, Subject};
 use crate::target::Target;
 
 /// Of an answer, bytes that are kept for what stands before messages.
@@ -38,8 +42,8 @@ pub struct Process {
     pub may_end: bool,
     /// It communicates no more.
     pub left: bool,
-    /// Requests that it had neither completed nor freed then.
-    pub open_requests: usize,
+    /// What it had not freed then.
+    pub unfreed: Unfreed,
 }
 
 /// A rank ended the whole run.
@@ -57,6 +61,9 @@ pub struct Run {
     targets: RefCell<FxHashMap<(u32, u32), Rc<Target>>>,
     /// Shared pointers of files, by the contexts of their communicators and their first ranks.
     pointers: RefCell<FxHashMap<(u32, u32), u64>>,
+    /// What is to be said of the program.
+    pub notes: Rc<Notes>,
+    joint: RefCell<Ledger>,
     /// Ranks of which a thread waits and others may want to call.
     beside: RefCell<Vec<(SimComm, Rc<Slot>)>>,
 }
@@ -79,9 +86,16 @@ impl Run {
     fn target(&self, window: u32, rank: u32) -> Rc<Target> {
         let make = || {
             let process = self.processes[rank as usize].borrow().slot.process().unwrap_or(0);
-            Rc::new(Target::new(Rc::new(OtherProcess(process as libc::pid_t))))
+            Rc::new(Target::new(rank, Rc::new(OtherProcess(process as libc::pid_t)), self.notes.clone()))
         };
         self.targets.borrow_mut().entry((window, rank)).or_insert_with(make).clone()
+    }
+
+    /// Compares a collective call with those of the other ranks.
+    fn note_joint(&self, from: (u32, u32), key: Key, call: Cow<'static, str>, described: Described) {
+        if let Some(remark) = self.joint.borrow_mut().note(from, key, call, described) {
+            self.notes.add(Subject::Collectives, remark);
+        }
     }
 
     /// Moves a shared pointer; where it was.
@@ -260,6 +274,7 @@ impl Served {
         let follow = match command {
             Command::Call { bytes } | Command::Data { bytes } | Command::Send { bytes, .. } => bytes as usize,
             Command::Reach { bytes, .. } | Command::File { bytes, .. } | Command::Abort { bytes, .. } => bytes as usize,
+            Command::Remark { bytes, .. } => bytes as usize,
             _ => 0,
         };
         let data = rest.get(..follow).ok_or_else(|| CommError::program(self.number(), "a command is cut"))?;
@@ -271,18 +286,21 @@ impl Served {
         match command {
             Command::Call { .. } => self.process.borrow_mut().call = String::from_utf8_lossy(data).into_owned(),
             Command::Data { .. } => self.staged.extend_from_slice(data),
-            Command::Send { id, context, rank, to, tag, phantom, synchronous, .. } => {
+            Command::Send { id, context, rank, to, tag, phantom, elements, synchronous, .. } => {
                 let comm = endpoint.within(rank as usize, context);
                 let send = match phantom {
                     Some(bytes) => comm.isend(to as usize, tag.into(), Payload::Phantom(bytes as usize)),
-                    None => comm.isend_owned(to as usize, tag.into(), self.message(data), synchronous),
+                    None => {
+                        let elements = ElementKinds::of(elements);
+                        comm.isend_owned(to as usize, tag.into(), self.message(data), elements, synchronous)
+                    }
                 };
                 self.requests.insert(id, Request::Send(send));
             }
-            Command::Receive { id, pattern, capacity } => {
+            Command::Receive { id, pattern, capacity, elements } => {
                 let (from, tag) = pattern.selectors();
                 let comm = endpoint.within(pattern.rank as usize, pattern.context);
-                let receive = comm.irecv(from, tag, Payload::Phantom(capacity as usize));
+                let receive = comm.irecv_elements(from, tag, capacity, ElementKinds::of(elements));
                 self.requests.insert(id, Request::Receive(receive));
             }
             Command::Settle { id } => self.start(id, async move {
@@ -327,11 +345,22 @@ impl Served {
                 endpoint.enter_numbered(context, kind_of(kind), sequence);
             }
             Command::LeaveCollective => endpoint.leave_collective(),
+            Command::Joint { key, size, described } => {
+                let call = self.process.borrow().call.clone().into();
+                self.run.note_joint((self.number() as u32, size), key, call, described);
+            }
+            Command::Remark { subject, .. } => {
+                let remark = self.message(data);
+                self.run.notes.add(subject, String::from_utf8_lossy(&remark).into_owned());
+            }
+            Command::Complete { window, to, until, all } => {
+                self.run.target(window, to).accesses.borrow_mut().complete(self.number() as u32, until, all);
+            }
             Command::MayEnd { may_end } => self.process.borrow_mut().may_end = may_end,
             Command::BeginLook => endpoint.begin_look(),
-            Command::Leave { open_requests } => {
+            Command::Leave { unfreed } => {
                 let mut process = self.process.borrow_mut();
-                (process.left, process.open_requests) = (true, open_requests as usize);
+                (process.left, process.unfreed) = (true, unfreed);
                 return Ok(Done::Leave);
             }
             other => return self.reply(other, data),
@@ -390,7 +419,7 @@ impl Served {
     fn reach(&mut self, id: Id, to: u32, message: &Buffer) -> Result<(), CommError> {
         let (asked, data): (Asked, _) = self.described(message)?;
         let target = self.run.target(asked.window, to);
-        let (serve, returned) = access::server(target, asked.access, Buffer::of(data));
+        let (serve, returned) = access::server(target, asked.access, asked.origin, Buffer::of(data));
         let reply = self.endpoint.reach(to as usize, asked.network, serve)?;
         let number = self.number();
         self.start_with_data(id, async move {
