@@ -190,16 +190,16 @@ def where(condition: ParallelVariable, x: Any, y: Any, /) -> ParallelVariable:
     if condition.__class__ is not ParallelVariable or condition.data.dtype.kind != "b":
         raise UsageError("where: the condition has to be a boolean parallel variable")
     vp = condition.vp
-    if vp.plain or vp.selecting:
-        arrays = [
-            one.data if one.__class__ is ParallelVariable and one.vp is vp else one
-            for one in (x, y)
-            if one.__class__ in _SCALARS or (one.__class__ is ParallelVariable and one.vp is vp)
-        ]
-        if len(arrays) == 2:
-            with contextlib.suppress(TypeError, OverflowError):
-                return ParallelVariable(vp, chosen(condition.data, *arrays))
+    if (vp.plain or vp.selecting) and all(_is_at_hand(vp, one) for one in (x, y)):
+        arrays = (one.data if one.__class__ is ParallelVariable else one for one in (x, y))
+        with contextlib.suppress(*_REFUSALS):
+            return ParallelVariable(vp, chosen(condition.data, *arrays))
     return apply(_WHERE, condition, x, y)
+
+
+def _is_at_hand(vp: Any, operand: Any) -> bool:
+    """Whether an operand is computed with as it is: a number, or a variable of this very VP set."""
+    return operand.__class__ in _SCALARS or (operand.__class__ is ParallelVariable and operand.vp is vp)
 
 
 _WHERE = Function("where", chosen, "add", "add", 3, "")
