@@ -283,6 +283,21 @@ fn hand_out_message(
     hand_out_used(rank, started, used, request);
 }
 
+/// Starts a send and hands it to the program.
+fn hand_out_send(
+    rank: &Rank,
+    memory: Memory,
+    dest: c_int,
+    tag: c_int,
+    comm: Comm,
+    mode: Mode,
+    request: *mut Handle,
+) -> Answer {
+    let state = send_state(rank, memory, dest, tag, comm, mode)?;
+    hand_out_message(rank, state, comm, (memory, dest, false), request);
+    Ok(())
+}
+
 /// Starts a request and hands it to the program.
 pub(crate) fn hand_out(rank: &Rank, state: State, comm: Comm, request: *mut Handle) {
     put(request, rank.requests.insert(Request::new(state, comm)));
@@ -298,10 +313,7 @@ pub fn isend(
     comm: Comm,
     request: *mut Handle,
 ) -> Answer {
-    let memory = Memory::of(buf, count, datatype);
-    let state = send_state(rank, memory, dest, tag, comm, Mode::Standard)?;
-    hand_out_message(rank, state, comm, (memory, dest, false), request);
-    Ok(())
+    hand_out_send(rank, Memory::of(buf, count, datatype), dest, tag, comm, Mode::Standard, request)
 }
 
 pub fn issend(
@@ -314,10 +326,7 @@ pub fn issend(
     comm: Comm,
     request: *mut Handle,
 ) -> Answer {
-    let memory = Memory::of(buf, count, datatype);
-    let state = send_state(rank, memory, dest, tag, comm, Mode::Synchronous)?;
-    hand_out_message(rank, state, comm, (memory, dest, false), request);
-    Ok(())
+    hand_out_send(rank, Memory::of(buf, count, datatype), dest, tag, comm, Mode::Synchronous, request)
 }
 
 pub fn ibsend(
@@ -330,10 +339,7 @@ pub fn ibsend(
     comm: Comm,
     request: *mut Handle,
 ) -> Answer {
-    let memory = Memory::of(buf, count, datatype);
-    let state = send_state(rank, memory, dest, tag, comm, Mode::Buffered)?;
-    hand_out_message(rank, state, comm, (memory, dest, false), request);
-    Ok(())
+    hand_out_send(rank, Memory::of(buf, count, datatype), dest, tag, comm, Mode::Buffered, request)
 }
 
 pub fn irsend(
@@ -346,10 +352,7 @@ pub fn irsend(
     comm: Comm,
     request: *mut Handle,
 ) -> Answer {
-    let memory = Memory::of(buf, count, datatype);
-    let state = send_state(rank, memory, dest, tag, comm, Mode::Ready)?;
-    hand_out_message(rank, state, comm, (memory, dest, false), request);
-    Ok(())
+    hand_out_send(rank, Memory::of(buf, count, datatype), dest, tag, comm, Mode::Ready, request)
 }
 
 pub fn irecv(
