@@ -5,13 +5,17 @@ from __future__ import annotations
 import importlib
 import importlib.abc
 import importlib.machinery
+import os
 import random
+import site
 import sys
+import sysconfig
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+import weft
 from weft.hosting.ending import own_end
 
 __all__ = ["Modules"]
@@ -23,13 +27,15 @@ class Modules(importlib.abc.MetaPathFinder):
     Parameters
     ----------
     folder
-        Where the script lies: what is imported from there is each rank's own.
+        Where the script lies: what is imported from there is each rank's own, but for an environment that lies there.
     ranks
         How many ranks there are.
     """
 
     def __init__(self, folder: Path, ranks: int) -> None:
-        self._folder = str(folder)
+        self._folder = os.path.realpath(folder)
+        # An environment often lies in the folder of the program that it is for. One around the folder does not count.
+        self._shared = [path for path in _environment() if _is_within(path, self._folder) and path != self._folder]
         self._own: list[dict[str, ModuleType]] = [{} for _ in range(ranks)]
         self._mains: list[ModuleType] = [sys.modules["__main__"]] * ranks
         self._current: int | None = None
@@ -41,11 +47,16 @@ class Modules(importlib.abc.MetaPathFinder):
     ) -> importlib.machinery.ModuleSpec | None:
         """Note which modules are the program's own: those in the script's folder, and mpi4py's that keep state."""
         spec = importlib.machinery.PathFinder.find_spec(name, path, target)
-        if spec is not None and spec.origin is not None:
-            beside = spec.origin.startswith(self._folder)
-            if beside or name == _STATEFUL or name.startswith(f"{_STATEFUL}."):
-                self._names.add(name)
+        if spec is None or spec.origin is None:
+            return None
+        if self._is_beside(spec.origin) or name == _STATEFUL or name.startswith(f"{_STATEFUL}."):
+            self._names.add(name)
         return None
+
+    def _is_beside(self, origin: str) -> bool:
+        """Whether a file lies in the script's folder, and in no environment there."""
+        path = os.path.realpath(origin)
+        return _is_within(path, self._folder) and not any(_is_within(path, shared) for shared in self._shared)
 
     def add_main(self, rank: int, main: ModuleType) -> None:
         """Set the main module of a rank."""
@@ -93,6 +104,19 @@ class Modules(importlib.abc.MetaPathFinder):
         numpy_random: Any = importlib.import_module("numpy.random")
         self._has_numpy = True
         _divide(numpy_random, numpy_random.RandomState, self._rank, _PLAIN)
+
+
+def _environment() -> list[str]:
+    """Folders of the modules that all ranks share: Python's own, those of installed packages, and weft."""
+    paths = sysconfig.get_paths()
+    folders = [paths[name] for name in ("stdlib", "platstdlib", "purelib", "platlib")]
+    folders += [*site.getsitepackages(), site.getusersitepackages(), *weft.__path__]
+    return [os.path.realpath(folder) for folder in folders]
+
+
+def _is_within(path: str, folder: str) -> bool:
+    """Whether a path is that of a folder or of something in it."""
+    return path == folder or path.startswith(os.path.join(folder, ""))
 
 
 _STATEFUL = "mpi4py.util"

@@ -1,0 +1,78 @@
+"""Which modules are each rank's own: those in the script's folder, but not those of an environment that lies there."""
+
+import importlib.util
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from weft.hosting.library import path
+from weft.hosting.modules import Modules
+
+pytestmark = [
+    pytest.mark.skipif(importlib.util.find_spec("mpi4py") is None, reason="mpi4py is not installed"),
+    pytest.mark.skipif(not path().exists(), reason="the library that stands in for MPI is not built"),
+]
+
+PROGRAM = """\
+import numpy as np
+from mpi4py import MPI
+
+import weft.estimation
+import {own} as own
+
+own.ranks.append(MPI.COMM_WORLD.rank)
+print(own.ranks, np.arange(3).sum())
+"""
+
+
+def noted(modules, monkeypatch, folder, name):
+    monkeypatch.syspath_prepend(folder)
+    modules.find_spec(name)
+    return name in modules._names
+
+
+def test_modules_of_the_folder_are_own_and_those_of_one_whose_name_begins_alike_are_not(tmp_path, monkeypatch):
+    for folder in ("program", "program-2"):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / f"{folder.replace('-', '_')}_part.py").touch()
+    modules = Modules(tmp_path / "program", 2)
+    assert noted(modules, monkeypatch, tmp_path / "program", "program_part")
+    assert not noted(modules, monkeypatch, tmp_path / "program-2", "program_2_part")
+
+
+def test_modules_of_an_environment_in_the_folder_are_shared(tmp_path, monkeypatch):
+    packages = tmp_path / ".venv" / "lib" / "python" / "site-packages"
+    packages.mkdir(parents=True)
+    (packages / "installed_part.py").touch()
+    monkeypatch.setattr("site.getsitepackages", lambda: [str(packages)])
+    assert not noted(Modules(tmp_path, 2), monkeypatch, packages, "installed_part")
+    # Of a script that is installed itself, what lies beside it is its own.
+    assert noted(Modules(packages, 2), monkeypatch, packages, "installed_part")
+
+
+def test_a_folder_that_is_reached_by_a_link_is_the_same(tmp_path, monkeypatch):
+    (tmp_path / "there").mkdir()
+    (tmp_path / "there" / "linked_part.py").touch()
+    (tmp_path / "link").symlink_to(tmp_path / "there")
+    assert noted(Modules(tmp_path / "there", 2), monkeypatch, tmp_path / "link", "linked_part")
+
+
+@pytest.mark.parametrize("isolate", [[], ["--isolate"]], ids=["one process", "processes"])
+def test_a_program_in_whose_folder_its_environment_lies(tmp_path, isolate):
+    if not os.access(sys.prefix, os.W_OK):
+        pytest.skip("the environment is not to be written in")
+    # The folder of the environment itself is one in which it lies. Names of their own, as tests run beside each other.
+    own, program = Path(sys.prefix, f"own_{os.getpid()}.py"), Path(sys.prefix, f"program_{os.getpid()}.py")
+    try:
+        own.write_text("ranks = []\n")
+        program.write_text(PROGRAM.format(own=own.stem))
+        command = [sys.executable, "-m", "weft.cli.main", "run", "--on", "ipsc860", "-n", "3", *isolate, str(program)]
+        done = subprocess.run(command, check=False, capture_output=True, text=True, timeout=120, cwd=tmp_path)
+    finally:
+        own.unlink(missing_ok=True)
+        program.unlink(missing_ok=True)
+    assert done.returncode == 0, done.stderr
+    assert sorted(done.stdout.splitlines()) == ["[0] 3", "[1] 3", "[2] 3"]
