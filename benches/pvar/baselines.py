@@ -3,8 +3,9 @@
 A row is a primitive, a type and a size; its figure is the time of the fastest baseline over that of weft in the same
 round, so that over 1 weft is ahead. The baselines that are not installed are left out, and the record's protocol says
 which took part. Values are -1, 0 and 1, whose sums every type holds exactly, so that weft's results are compared with
-numpy's to the bit. Sends are of a permutation, but for the histogram's, of 1024 bins. The collision check is the time
-of a send that refuses collisions over that of one that overwrites.
+numpy's to the bit. Sends are of a permutation, but for the histogram's, of 1024 bins. Ranked are numbers of all sizes
+that a type has, by numpy and JAX with a stable sort. The collision check is the time of a send that refuses collisions
+over that of one that overwrites.
 
 With 64 Mi elements of eight bytes it takes 3 GB of memory. Run it on a quiet machine; --types, --sizes and --rows with
 --part-of FILE measure it in pieces.
@@ -25,7 +26,7 @@ import weft
 from benches import harness
 from benches.benchmark import Benchmark, Need, numbers, positive, rounds_option
 from benches.harness import Call
-from benches.pvar.primitives_baselines import baselines, plane
+from benches.pvar.primitives_baselines import baselines, none, plane
 from benches.recording import Report
 from weft import _core
 
@@ -38,7 +39,7 @@ SECONDS = 0.01
 """Of calls in one timing, about, where a call is shorter."""
 ROWS = (
     "add", "sum", "max", "scan", "segmented scan", "spread", "shift", "gather", "send", "send max",
-    "send overwriting", "send refusing", "histogram",
+    "send overwriting", "send refusing", "histogram", "rank",
 )  # fmt: skip
 
 
@@ -57,6 +58,9 @@ class Work:
         self.flags[0] = True
         self.index = chance.permutation(n)
         self.binned = self.index % BINS
+        whole = np.dtype(dtype).kind == "i"
+        self.keys = chance.integers(0, np.iinfo(dtype).max, n, dtype) if whole else chance.random(n).astype(dtype)
+        self.places, self.ranks = np.arange(n, dtype=np.int32), np.zeros(n, np.int32)
         self.side = 1 << (n.bit_length() // 2)
         needed = _core.array_send_workspace_bytes(self.a, self.out, threads)
         workspace = _core.SendWorkspace(needed) if needed else None
@@ -83,12 +87,15 @@ class Work:
             "send overwriting": lambda: send(a, self.index, out, "overwrite"),
             "send refusing": lambda: send(a, self.index, out),
             "histogram": histogram,
+            "rank": lambda: none(_core.array_rank(self.keys, self.ranks)),
         }
 
     def baselines(self, row: str) -> dict[str, Call]:
         """Those that do the row; a send that refuses collisions has those that overwrite."""
         if row == "histogram":
             return baselines(row, self.ones, self.binned, self.bins)
+        if row == "rank":
+            return baselines(row, self.keys, self.places, self.ranks)
         if row == "gather" or row.startswith("send"):
             other = "send overwriting" if row == "send refusing" else row
             return baselines(other, self.a, self.index, self.out)
@@ -96,7 +103,7 @@ class Work:
 
     def result(self, row: str, call: Call) -> np.ndarray:
         """What a call comes to from an output of zeros."""
-        out = self.bins if row == "histogram" else self.out
+        out = {"histogram": self.bins, "rank": self.ranks}.get(row, self.out)
         out[:] = 0
         value = call()
         return np.array(value if row in ("sum", "max") else out)

@@ -36,6 +36,7 @@ def with_numpy(row: str, *arrays: Any) -> Call | None:
         "send max": lambda: np.maximum.at(out, b, a),
         "send overwriting": lambda: out.__setitem__(b, a),
         "histogram": lambda: np.copyto(out, np.bincount(b, minlength=len(out))),
+        "rank": lambda: out.__setitem__(np.argsort(a, kind="stable"), b),
     }
     return calls[row]
 
@@ -194,6 +195,7 @@ def with_jax(row: str, *arrays: Any) -> Call | None:
         "shift": lambda a, b: jax.numpy.roll(a, -1),
         "gather": lambda a, index: a[index],
         "histogram": lambda a, index: jax.numpy.bincount(index, length=len(out)),
+        "rank": lambda a, b: jax.numpy.zeros_like(b).at[jax.numpy.argsort(a, stable=True)].set(b, unique_indices=True),
     }
     methods = {"send": "add", "send max": "max", "send overwriting": "set"}
     if row in methods:

@@ -991,6 +991,18 @@ def array_spread(
     Raises UsageError.
     """
 
+def array_rank(
+    x: np.ndarray[Any, Any],
+    out: np.ndarray[Any, Any],
+    descending: bool = False,
+    selection: np.ndarray[Any, Any] | None = None,
+) -> int:
+    """Gives each selected element of `out` (int32 or int64) the rank of that of `x` among the selected, others 0.
+
+    Equal elements are in the order of their flat indices, NaNs last. Returns how often the elements were gone through.
+    Raises UsageError, and MemoryError where there is too little for 16 bytes an element.
+    """
+
 def array_gather(
     x: np.ndarray[Any, Any],
     index: np.ndarray[Any, Any],

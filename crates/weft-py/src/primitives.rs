@@ -24,7 +24,10 @@ use crate::guard::{Pinned, checked_threads, detached};
 const DETACHED: usize = 128 << 10;
 
 fn usage(error: PrimitiveError) -> PyErr {
-    UsageError::new_err(error.to_string())
+    match error {
+        PrimitiveError::Memory { .. } => PyMemoryError::new_err(error.to_string()),
+        _ => UsageError::new_err(error.to_string()),
+    }
 }
 
 /// A numpy array that these functions can work on.
@@ -285,6 +288,27 @@ pub fn array_spread(
     // SAFETY: the arrays are dense and aligned, the output is writable, and `call` keeps their memory.
     call(py, out.bytes(), &[Some(&source), Some(&target), mask.as_ref()], |stop| unsafe {
         primitives::spread(x, out, axis, index, selection.as_ref(), Execution { threads, stop })
+    })
+}
+
+/// Where each element comes among the selected; how often they were gone through for it.
+#[pyfunction]
+#[pyo3(signature = (x, out, descending = false, selection = None))]
+pub fn array_rank(
+    py: Python<'_>,
+    x: &Bound<'_, PyAny>,
+    out: &Bound<'_, PyAny>,
+    descending: bool,
+    selection: Option<Bound<'_, PyAny>>,
+) -> PyResult<u32> {
+    let (source, target) = (Array::new(x, "x")?, Array::output(out)?);
+    same_shape(&source, "x", &target, "out")?;
+    let mask = optional(&selection, "selection")?;
+    let selection = selected(&mask, &target, "out")?;
+    let (x, out) = (source.view(), target.view());
+    // SAFETY: the arrays are dense and aligned, the output is writable, and `call` keeps their memory.
+    call(py, x.bytes(), &[Some(&source), Some(&target), mask.as_ref()], |stop| unsafe {
+        primitives::rank(x, out, descending, selection.as_ref(), Execution { threads: None, stop })
     })
 }
 

@@ -48,6 +48,7 @@ _LESS = (
     ("scattered near", "scattered"),
     (", few", ""),
     (", segmented", ""),
+    ("rank, in order", "rank"),
     (", selected", ""),
 )
 """What an operation does besides, and what stands in where that was not measured."""

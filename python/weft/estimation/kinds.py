@@ -25,6 +25,9 @@ NEAR = 32 << 10
 LINE = 64
 """Bytes of a line of the cache."""
 
+USUAL_PASSES = 5
+"""Passes of a sort that does not say how many it made: of whole numbers of some 32 bits."""
+
 
 class Kind(NamedTuple):
     """A kind of operation.
@@ -67,6 +70,8 @@ def _of(record: Record) -> Kind:
         return _routed(record, selected)
     if record.kind.startswith("scan"):
         return _scanned(record, selected)
+    if record.kind == "rank":
+        return _ranked(record, selected)
     if record.kind.startswith("reduce"):
         return Kind(f"{record.name} {_type(record)}{selected}", f"reduce {length}{selected}", _work(record))
     if record.kind in ("read", "write"):
@@ -131,6 +136,13 @@ def _scanned(record: Record, selected: str) -> Kind:
     work = _work(record, pieces=record.size // record.shape[record.axis])
     work = replace(work, exclusive="exclusive" in forms, down="down" in forms)
     return Kind(f"scan {operator} {_type(record)}{where}", f"scan {_bytes(record)} bytes{where}", work)
+
+
+def _ranked(record: Record, selected: str) -> Kind:
+    """What is in order is only looked at; else elements count as often as the sort goes through them."""
+    passes = record.passes or USUAL_PASSES
+    order = ", in order" if passes == 1 else ""
+    return Kind(f"rank{order}{selected}", f"rank{order}", replace(_work(record), elements=record.size * passes, runs=0))
 
 
 def _routed(record: Record, selected: str) -> Kind:

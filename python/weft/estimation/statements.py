@@ -38,6 +38,9 @@ BY_NUMBER = 0.7
 BELOW_ONE = ("asin", "acos", "atanh")
 """Functions of numbers below one."""
 
+IN_ORDER = 0.1
+"""Share of ranks of elements that are in order already."""
+
 Step = Callable[[], Any]
 
 
@@ -417,15 +420,29 @@ def _sent(dtype: str, operator: str | None, scene: Scene) -> Step:
 
 
 def _orders() -> Iterator[Statement]:
-    for dtype in ("float64", "int64", "int32"):
-        yield Statement(f"rank {dtype}", dtype, functools.partial(_ranked, dtype), 2, False)
+    for dtype in ("float64", "float32", "int64", "int32"):
+        yield Statement(f"rank {dtype}", dtype, functools.partial(_ranked, dtype), 5, False)
     for dtype in ("float64", "float32", "int64"):
         yield Statement(f"random {dtype}", dtype, functools.partial(_random, dtype), 2, False)
 
 
 def _ranked(dtype: str, scene: Scene) -> Step:
-    x = scene.operand(dtype)
+    x = _keys(dtype, scene)
     return scene.kept(dtype, lambda: pvar.rank(x()))
+
+
+def _keys(dtype: str, scene: Scene) -> Callable[[], ParallelVariable]:
+    """What programs order: buckets, places and other whole numbers of few values or many, numbers as they come, and
+    now and then what is in order already."""
+    rng, vp = scene.rng, scene.vp
+    if rng.random() < IN_ORDER:
+        x = vp.array(np.sort(np.asarray(scene.variable(dtype)), axis=None).reshape(vp.shape))
+        return lambda: x
+    if not dtype.startswith("int"):
+        return scene.operand(dtype)
+    most = 1 << int(rng.integers(2, 31 if dtype == "int32" else 63))
+    x = vp.array(rng.integers(-most if rng.random() < 0.3 else 0, most, vp.shape).astype(dtype))
+    return lambda: x
 
 
 def _random(dtype: str, scene: Scene) -> Step:

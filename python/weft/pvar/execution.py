@@ -136,8 +136,11 @@ class Execution(Protocol):
     def scan(self, data: Array, how: Scan) -> Array:
         """Running combinations along an axis; zero where nobody is selected."""
 
-    def rank(self, keys: Array, mask: Array | None) -> Array:
-        """Where each selected key (64 bits without sign) comes among the selected, equal ones by address; else zero."""
+    def rank(self, data: Array, descending: bool, mask: Array | None, dtype: Any) -> tuple[Array, int]:
+        """Where each selected element comes among the selected, equal ones by address, NaNs last; else zero.
+
+        Of a dtype for addresses. And how often the elements were gone through, where that depends on them; else 0.
+        """
 
     def is_with(self, other: Any) -> bool:
         """Whether the same processes have the other's elements, so that messages can pass between both."""

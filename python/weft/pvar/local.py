@@ -13,6 +13,7 @@ from weft.pvar.combining import Combiner
 from weft.pvar.execution import Array, Scan, Send
 from weft.pvar.memory import Pool
 from weft.pvar.operators import UFUNCS, neutral
+from weft.pvar.sort_keys import sort_keys
 
 
 class Local:
@@ -121,12 +122,13 @@ class Local:
         result = scanned(data, how)
         return result if how.word is None else words.wrap(result, how.word)
 
-    def rank(self, keys: Array, mask: Array | None) -> Array:
+    def rank(self, data: Array, descending: bool, mask: Array | None, dtype: Any) -> tuple[Array, int]:
         """By a stable sort."""
+        keys = sort_keys(data, descending)
         chosen = keys.reshape(-1) if mask is None else keys[mask]
-        ranks = np.empty(chosen.size, np.int64)
+        ranks = np.empty(chosen.size, dtype)
         ranks[np.argsort(chosen, kind="stable")] = np.arange(chosen.size)
-        return placed(ranks, keys.shape, mask)
+        return placed(ranks, keys.shape, mask), 0
 
     def is_with(self, other: Any) -> bool:
         """Those of one process."""

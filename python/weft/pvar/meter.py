@@ -69,6 +69,8 @@ class Record:
         sends: whether addresses are.
     coordinates
         Of gets and sends: how many variables their addresses are computed from, where these are tuples; else 0.
+    passes
+        Of ranks: how often the sort went through the elements, where that depends on them; else 0.
     """
 
     name: str
@@ -90,6 +92,7 @@ class Record:
     stores: bool = False
     converted: bool = False
     coordinates: int = 0
+    passes: int = 0
 
     @property
     def size(self) -> int:

@@ -136,6 +136,12 @@ class Native(Local):
         _core.array_spread(data, result, axis, index)
         return result
 
+    def rank(self, data: Array, descending: bool, mask: Array | None, dtype: Any) -> tuple[Array, int]:
+        """By the kernel; a float32 holds what a float16 does."""
+        ranks = self.empty(data.shape, np.dtype(dtype))
+        known = data.astype(np.float32) if data.dtype.char == "e" else data
+        return ranks, _core.array_rank(known, ranks, descending, mask)
+
     def shift(self, data: Array, distance: int, axis: int, boundary: Any) -> Array:
         """Large arrays by the kernel of `weft.arrays.cshift`, which has non-temporal stores."""
         if data.nbytes < LARGE:

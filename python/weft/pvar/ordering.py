@@ -2,15 +2,9 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from weft._core import UsageError
-from weft.pvar.execution import Array
 from weft.pvar.primitives import get, send, variable_set
 from weft.pvar.variable import ParallelVariable
-
-_SIGN = 1 << 63
-_LAST = (1 << 64) - 1
 
 
 def rank(x: ParallelVariable, *, descending: bool = False) -> ParallelVariable:
@@ -46,9 +40,9 @@ def rank(x: ParallelVariable, *, descending: bool = False) -> ParallelVariable:
     vp = variable_set(x, "rank")
     if x.data.dtype.kind == "c":
         raise UsageError("rank: complex numbers have no order; rank abs(x), or the real part")
-    ranks = vp.execution.rank(_keys(x.data, descending), vp.mask).astype(vp.address_dtype, copy=False)
+    ranks, passes = vp.execution.rank(x.data, descending, vp.mask, vp.address_dtype)
     if vp.meter is not None:
-        vp.meter.record(vp, "rank", "rank", x.bits, arrays=(x.data, ranks), dtype=x.data.dtype.name)
+        vp.meter.record(vp, "rank", "rank", x.bits, arrays=(x.data, ranks), dtype=x.data.dtype.name, passes=passes)
     return ParallelVariable(vp, ranks)
 
 
@@ -88,23 +82,3 @@ def sort(x: ParallelVariable, *, descending: bool = False) -> ParallelVariable:
     if vp.mask is not None:
         to = get(send(vp.address(), vp.enumerate()), to)
     return send(x, to)
-
-
-def _keys(data: Array, descending: bool) -> Array:
-    """Numbers of 64 bits in the order of the elements, so that one way of sorting does for all dtypes."""
-    nan = None
-    if data.dtype.kind == "f":
-        # Of -0.0 the sum is 0.0. What a float32 or float16 holds a float64 holds exactly.
-        number = data.astype(np.float64) + 0.0
-        nan = np.isnan(number)
-        bits = number.view(np.uint64)
-        keys = np.where(bits >> np.uint64(63), ~bits, bits | np.uint64(_SIGN))
-    elif data.dtype.kind == "i":
-        keys = data.astype(np.int64).view(np.uint64) ^ np.uint64(_SIGN)
-    else:
-        keys = data.astype(np.uint64)
-    if descending:
-        keys = ~keys
-    if nan is not None:
-        keys[nan] = np.uint64(_LAST)
-    return keys

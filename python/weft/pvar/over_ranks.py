@@ -23,6 +23,7 @@ from weft.pvar.combining import Combiner
 from weft.pvar.execution import Array, Scan, Send
 from weft.pvar.native import Native, indices
 from weft.pvar.operators import UFUNCS, beyond_kernels, is_by_numpy, name_of, neutral
+from weft.pvar.sort_keys import sort_keys
 
 _Result = TypeVar("_Result")
 
@@ -264,8 +265,9 @@ class OverRanks:
         came = self._run.native.exchange(parts, digest("{} on {}", what, self._whole))
         return [_value_and_flags(came[rank], value.dtype, value.shape, 2) for rank in beside[:position]]
 
-    def rank(self, keys: Array, mask: Array | None) -> Array:
+    def rank(self, data: Array, descending: bool, mask: Array | None, dtype: Any) -> tuple[Array, int]:
         """By a sample sort. Collective."""
+        keys = sort_keys(data, descending)
         chosen = keys.reshape(-1) if mask is None else keys[mask]
         addresses = self._own_addresses() if mask is None else self._own_addresses()[mask.reshape(-1)]
         call = digest("rank of {} on {}", _who(mask), self._whole)
@@ -277,7 +279,7 @@ class OverRanks:
             lambda parts, counts: self._exchanged(parts, counts, call),
             lambda part: self._from_all(part, call),
         )
-        return local.placed(ranks, self.shape, mask)
+        return local.placed(ranks.astype(dtype, copy=False), self.shape, mask), 0
 
     def is_with(self, other: Any) -> bool:
         """Those of the same communicator."""

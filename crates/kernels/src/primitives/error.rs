@@ -34,6 +34,9 @@ pub enum PrimitiveError {
     /// Arrays that must be apart.
     #[error("{one} and {other} share memory: results would overwrite what is still needed")]
     Overlap { one: &'static str, other: &'static str },
+    /// Less memory than a call needs beside its arrays.
+    #[error("no memory for {bytes} bytes more")]
+    Memory { bytes: usize },
     /// The call was given up because whoever made it asked for that; outputs hold anything.
     #[error("the call was interrupted: its output holds anything now")]
     Interrupted,

@@ -1,5 +1,5 @@
 //! What data-parallel programs do with whole arrays, at memory speed: elementwise operations, reductions, scans, spreads,
-//! gets and sends with combining, all under a selection.
+//! ranks, gets and sends with combining, all under a selection.
 //!
 //! Arrays are dense in C order. A selection is an array of booleans of the same shape; elements that are not selected take
 //! no part, and keep what they hold where they would be given something.
@@ -26,6 +26,7 @@ mod lines;
 mod parallel;
 mod partition;
 mod pointwise;
+mod rank;
 mod reduce;
 mod scan;
 mod send;
@@ -42,6 +43,7 @@ pub use error::PrimitiveError;
 pub use gather::gather;
 pub use partition::{Division, partition};
 pub use pointwise::Pointwise;
+pub use rank::rank;
 pub use reduce::reduce;
 pub use scan::{Order, Scan, scan};
 pub use send::{Collisions, send, send_workspace_bytes};

@@ -588,4 +588,5 @@ proptest! {
 mod elementwise_operations;
 mod lengths;
 mod races;
+mod ranks;
 mod strategies_of_sends;
