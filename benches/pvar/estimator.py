@@ -76,8 +76,6 @@ EARLIER: Sizes = {
     "tridiagonal": (4_096, 100_000),
     "voronoi": (64, 200),
     "wavelet": (4_096, 131_072),
-}
-BLIND: Sizes = {
     "advection": (16, 64),
     "brackets": (5_000, 100_000),
     "forest_fire": (100, 300),
@@ -86,6 +84,16 @@ BLIND: Sizes = {
     "odd_even_sort": (500, 4_000),
     "quantiles": (20_000, 500_000),
     "sparse_transpose": (2_000, 20_000),
+}
+BLIND: Sizes = {
+    "convex_hull": (5_000, 200_000),
+    "gradient_noise": (200, 700),
+    "independent_set": (30_000, 200_000),
+    "line_of_sight": (100, 400),
+    "long_multiplication": (1_000, 5_000),
+    "schroedinger": (80, 250),
+    "stable_marriage": (100, 1_000),
+    "suffix_array": (10_000, 100_000),
 }
 GROUPS = {"development": DEVELOPMENT, "earlier": EARLIER, "blind": BLIND}
 TARGET = {"median": 0.08, "worst": 0.25}

@@ -68,7 +68,8 @@ def test_the_programs_of_the_repository_are_priced_by_what_is_calibrated(calibra
         *("collatz", "decode_runs", "hash_table", "median_filter", "number_transform", "particle_in_cell"),
         *("rotation", "sieve", "spanning_tree", "tridiagonal", "voronoi", "wavelet"),
         *("advection", "brackets", "forest_fire", "maze", "newton_fractal", "odd_even_sort", "quantiles"),
-        "sparse_transpose",
+        *("sparse_transpose", "convex_hull", "gradient_noise", "independent_set", "line_of_sight"),
+        *("long_multiplication", "schroedinger", "stable_marriage", "suffix_array"),
     ):
         powers = ("histogram", "fft", "bitonic_sort", "number_transform", "wavelet")
         size = "256" if name in powers else "40"

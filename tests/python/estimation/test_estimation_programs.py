@@ -140,6 +140,24 @@ def run(monkeypatch, capsys, name, *words):
         ("quantiles", ["--size", "1"]),
         ("sparse_transpose", ["--size", "200", "--row", "3"]),
         ("sparse_transpose", ["--size", "1"]),
+        ("convex_hull", ["--size", "500"]),
+        ("convex_hull", ["--size", "1"]),
+        ("convex_hull", ["--size", "65", "--machine", "cm2-8k"]),
+        ("gradient_noise", ["--size", "33"]),
+        ("gradient_noise", ["--size", "1", "--machine", "cm2-8k"]),
+        ("independent_set", ["--size", "500", "--degree", "3"]),
+        ("independent_set", ["--size", "2", "--degree", "1", "--machine", "cm2-8k"]),
+        ("line_of_sight", ["--size", "31"]),
+        ("line_of_sight", ["--size", "1", "--towers", "1", "--machine", "cm2-8k"]),
+        ("long_multiplication", ["--size", "129"]),
+        ("long_multiplication", ["--size", "1", "--machine", "cm2-8k"]),
+        ("schroedinger", ["--size", "31"]),
+        ("schroedinger", ["--size", "1", "--steps", "1", "--machine", "cm2-8k"]),
+        ("stable_marriage", ["--size", "65"]),
+        ("stable_marriage", ["--size", "1", "--machine", "cm2-8k"]),
+        ("suffix_array", ["--size", "1025"]),
+        ("suffix_array", ["--size", "1"]),
+        ("suffix_array", ["--size", "2", "--machine", "cm2-8k"]),
     ],
 )
 def test_the_program_passes(monkeypatch, capsys, native, name, words):
@@ -154,12 +172,14 @@ LINES = (
     *("nbody", "knapsack", "edit_distance", "graph_components"),
     *("collatz", "decode_runs", "hash_table", "number_transform", "particle_in_cell", "spanning_tree", "tridiagonal"),
     *("wavelet", "brackets", "odd_even_sort", "quantiles", "sparse_transpose"),
+    *("convex_hull", "independent_set", "long_multiplication", "stable_marriage", "suffix_array"),
 )
 
 SIDES = (
     *("jacobi", "life", "conjugate_gradients", "cannon", "components", "mandelbrot", "sandpile", "edges"),
     *("floyd_warshall", "wave", "cyclic_automaton", "lattice_boltzmann", "ising"),
     *("median_filter", "rotation", "voronoi", "advection", "forest_fire", "maze", "newton_fractal"),
+    *("gradient_noise", "line_of_sight", "schroedinger"),
 )
 """Programs whose size is that of one side."""
 
@@ -192,6 +212,9 @@ def test_an_answer_from_another_problem_fails(monkeypatch, capsys, name):
         ("number_transform", ["--size", "100"], "expected a power of two up to 2**23, not 100"),
         ("wavelet", ["--size", "0"], "expected a power of two, not 0"),
         ("spanning_tree", ["--size", "1"], "expected at least two vertices"),
+        ("independent_set", ["--size", "1"], "expected at least two vertices, with an edge at each"),
+        ("line_of_sight", ["--towers", "0"], "expected at least one field and at least one tower"),
+        ("long_multiplication", ["--size", "0"], "expected at least one digit"),
     ],
 )
 def test_what_it_cannot_do_it_says(name, words, message):
@@ -218,3 +241,28 @@ def test_the_meter_changes_no_answer():
     with weft.pvar.metered():
         metered = found.solve(given)
     assert np.array_equal(metered, found.solve(given))
+
+
+@pytest.mark.parametrize("size", [2, 3, 8, 33])
+def test_carries_run_through_all_digits(size):
+    """(2**(16 size) - 1) (2**(16 (size - 1)) + 1): digits that pass a carry on, which random numbers hardly have."""
+    found = module("long_multiplication")
+    factors = np.full(size, found.LARGEST), np.eye(1, size, size - 1, dtype=np.int64)[0]
+    factors[1][0] = 1
+    assert found.number(found.solve(factors)) == found.expected(factors)
+
+
+@pytest.mark.parametrize("slope", [(1, 0), (0, 1), (2, -3), (0, 0)])
+@pytest.mark.parametrize("size", [1, 2, 9])
+def test_points_on_a_line_have_two_corners_at_most(slope, size):
+    found = module("convex_hull")
+    points = np.multiply.outer(np.random.default_rng(1).permutation(np.arange(size).repeat(2)), slope)
+    assert np.array_equal(found.solve(points), found.expected(points))
+    square = np.concatenate([points, [[0, 40], [40, 0], [40, 40], [0, 20]]])
+    assert np.array_equal(found.solve(square), found.expected(square))
+
+
+@pytest.mark.parametrize("size", [1, 2, 31, 32, 33])
+def test_suffixes_of_equal_letters_are_in_order_of_length(size):
+    found = module("suffix_array")
+    assert found.solve(np.zeros(size, np.uint8)).tolist() == list(range(size))[::-1]
