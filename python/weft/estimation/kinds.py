@@ -139,10 +139,16 @@ def _scanned(record: Record, selected: str) -> Kind:
 
 
 def _ranked(record: Record, selected: str) -> Kind:
-    """What is in order is only looked at; else elements count as often as the sort goes through them."""
+    """What is in order is only looked at.
+
+    Else all elements are gone through twice, and those that are selected once more for each digit.
+    """
     passes = record.passes or USUAL_PASSES
     order = ", in order" if passes == 1 else ""
-    return Kind(f"rank{order}{selected}", f"rank{order}", replace(_work(record), elements=record.size * passes, runs=0))
+    work = _work(record)
+    if passes > 1:
+        work = replace(work, elements=2 * record.size + (passes - 2) * record.selected)
+    return Kind(f"rank{order}{selected}", f"rank{order}{selected}", work)
 
 
 def _routed(record: Record, selected: str) -> Kind:

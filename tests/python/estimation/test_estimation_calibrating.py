@@ -273,7 +273,8 @@ def test_ranks_count_elements_as_often_as_their_sort_goes_through_them():
     assert kind(address % 7) == ("rank", "rank", Work(3 * 4096, 4 * 4096))
     assert kind(scattered) == ("rank", "rank", Work(5 * 4096, 8 * 4096))
     with vp.where(address < 1024):
-        assert kind(address % 7).name == "rank, selected"
+        elements, bytes_ = 2 * 4096 + 1024, 4 * 4096
+        assert kind(address % 7) == ("rank, selected", "rank, selected", Work(elements, bytes_, 0.25, 1))
 
 
 @pytest.mark.parametrize(("axis", "runs"), [(0, 1), (1, 8)])
