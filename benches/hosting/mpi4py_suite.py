@@ -3,8 +3,8 @@ of a process each (`--isolate`).
 
 The suite is that of mpi4py's source distribution (its folder `test`), unchanged; `--suite` names the folder. A test has
 passed if it has passed on every rank; what did not is listed with its reason, and what the suite itself skips (tests
-that need more ranks, packages that are missing) is counted by reasons. Tests that start processes are left out by the
-switch that the suite has for it.
+that need more ranks, packages that are missing) is counted by reasons. Tests that start processes, and those of arrays
+of CUDA devices, are left out by the switches that the suite has for it.
 """
 
 from __future__ import annotations
@@ -56,6 +56,9 @@ def last_line(error):
 def ids(suite):
     for test in suite:
         yield from ids(test) if isinstance(test, unittest.TestSuite) else [test.id()]
+
+# As the suite's own switches --no-cupy and --no-numba do, which a computer without such a device needs.
+sys.modules["cupy"] = sys.modules["numba"] = None
 
 suite = unittest.defaultTestLoader.loadTestsFromName(sys.argv[1])
 rank = MPI.COMM_WORLD.rank

@@ -138,14 +138,14 @@ fn one_group() -> Fault {
 
 pub async fn barrier(links: Links) -> Result<(), Fault> {
     if links.own.is_some() {
-        exchange_between(links, Buffer::zeroed(0)).await?;
+        Box::pin(exchange_between(links, Buffer::zeroed(0))).await?;
         return Ok(());
     }
     if let Some(joined) = carried_out(&links, CollectiveKind::Barrier, &Payload::EMPTY) {
         joined.join(Payload::EMPTY, None).await?;
         return Ok(());
     }
-    Ok(collective::barrier(&links.link, Choice::Auto).await?)
+    Ok(Box::pin(collective::barrier(&links.link, Choice::Auto)).await?)
 }
 
 /// What the root has; nothing on ranks beside a root between two groups.
@@ -479,19 +479,26 @@ pub async fn reduce_to(
 
 /// All vectors combined (those of the other group, where there are two).
 pub async fn allreduce(links: Links, data: Buffer, count: usize, reducer: Reducer) -> Result<Rc<Payload>, Fault> {
+    let Some(reduction) = reducer.operation.reduction(&reducer.datatype).filter(|_| links.own.is_none()) else {
+        return Box::pin(allreduce_by_parts(links, data, count, reducer)).await;
+    };
+    let data = Payload::Data(data);
+    if let Some(joined) = carried_out(&links, CollectiveKind::Allreduce, &data) {
+        return joined.join(data, Some(reduction)).await;
+    }
+    // Every rank has one of these while it waits: what is only needed elsewhere is not in it.
+    let result = Box::pin(collective::allreduce(&links.link, data, reduction, Choice::Auto)).await?;
+    Ok(Rc::new(result))
+}
+
+/// An all-reduce that is made of other collectives.
+async fn allreduce_by_parts(links: Links, data: Buffer, count: usize, reducer: Reducer) -> Result<Rc<Payload>, Fault> {
     if let Some(own) = &links.own {
         let result = reduce(own, 0, data, count, &reducer).await?;
         let result = exchange_between(links.clone(), result.unwrap_or_else(|| Buffer::zeroed(0))).await?;
         return Ok(Rc::new(Payload::Data(result)));
     }
     let link = &links.link;
-    if let Some(reduction) = reducer.operation.reduction(&reducer.datatype) {
-        let data = Payload::Data(data);
-        if let Some(joined) = carried_out(&links, CollectiveKind::Allreduce, &data) {
-            return joined.join(data, Some(reduction)).await;
-        }
-        return Ok(Rc::new(collective::allreduce(link, data, reduction, Choice::Auto).await?));
-    }
     let result = reduce(link, 0, data, count, &reducer).await?;
     let result = result.unwrap_or_else(|| Buffer::zeroed(reducer.span(count)));
     Ok(Rc::new(collective::broadcast(link, 0, Payload::Data(result), Choice::Auto).await?))

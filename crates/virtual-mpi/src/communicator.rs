@@ -32,6 +32,11 @@ impl Group {
         self.members.is_empty()
     }
 
+    /// The number in the run of its first rank.
+    fn first(&self) -> u32 {
+        self.members.first().copied().unwrap_or(0)
+    }
+
     /// The rank within the group of a rank of the whole run.
     pub fn rank_of(&self, number: u32) -> Option<usize> {
         // Most groups are the first ranks in their order.
@@ -77,8 +82,10 @@ pub struct Communicator {
     pub info: RefCell<Info>,
     /// Collective calls that have a context of their own, so far.
     derived: Cell<u32>,
-    /// Collective calls of the program so far.
+    /// Collective calls of the program so far, and the first rank in the run of those that make them, here because
+    /// groups are long: a look at them for each call costs more than the rest of it.
     joint: Cell<u32>,
+    first: u32,
     /// Links for what calls say to each other beside the program's collectives.
     private: RefCell<BTreeMap<Purpose, Links>>,
 }
@@ -123,6 +130,7 @@ impl Communicator {
     /// Of a group, in which this rank is `rank`.
     pub fn new(endpoint: &Link, rank: usize, group: Group, context: u32) -> Communicator {
         let link = endpoint.regroup(rank, group.members.clone(), context);
+        let first = group.first();
         Communicator {
             link,
             local: None,
@@ -136,6 +144,7 @@ impl Communicator {
             info: RefCell::default(),
             derived: Cell::new(0),
             joint: Cell::new(0),
+            first,
             private: RefCell::default(),
         }
     }
@@ -145,7 +154,8 @@ impl Communicator {
         let own = Communicator::new(endpoint, rank, group, contexts.0);
         let link = endpoint.regroup(rank, remote.members.clone(), contexts.0);
         let local = endpoint.regroup(rank, own.group.members.clone(), contexts.1);
-        Communicator { link, local: Some(local), remote: Some(remote), ..own }
+        let first = own.first.min(remote.first());
+        Communicator { link, local: Some(local), remote: Some(remote), first, ..own }
     }
 
     pub fn rank(&self) -> usize {
@@ -173,9 +183,7 @@ impl Communicator {
     /// The next collective call of the program. Groups that one call has made share a context: the first rank tells them
     /// apart.
     pub fn next_joint(&self) -> Key {
-        let first = |group: &Group| group.members.first().copied().unwrap_or(0);
-        let first = self.remote.as_ref().map_or(first(&self.group), |remote| first(remote).min(first(&self.group)));
-        (self.context, first, self.joint.replace(self.joint.get() + 1))
+        (self.context, self.first, self.joint.replace(self.joint.get() + 1))
     }
 
     /// Contexts of a communicator that one call makes of the same groups: that of all, and that of the own group.

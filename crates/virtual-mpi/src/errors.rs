@@ -50,6 +50,11 @@ pub fn text_of(rank: &Rank, code: c_int) -> Option<Vec<u8>> {
 #[cold]
 pub fn handle(rank: &Rank, call: &'static str, object: Object, fault: Fault) -> c_int {
     let message = fault.message.clone();
+    // Kinds of attributes are looked at before the window, as MPICH has it: the error is one of no object.
+    let object = match object {
+        Object::Win(_) if fault.class == class::ERR_KEYVAL => Object::None,
+        object => object,
+    };
     let code = rank.remember(fault);
     call_handler(rank, call, object, code, &message)
 }

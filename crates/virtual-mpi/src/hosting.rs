@@ -38,14 +38,34 @@ pub struct Interface {
     free: unsafe extern "C" fn(*mut c_void),
     /// Switches to the hub.
     park: *mut c_void,
-    /// Switches to a rank, one for each.
+    /// Switches to a rank, one for each, with all that is its own in the interpreter.
     resume: *const *mut c_void,
+    /// What a switch is made of where ranks differ in their main module alone.
+    direct: Direct,
     /// Ends the process: rank, exit code, what to say.
     abort: unsafe extern "C" fn(c_int, c_int, *const c_char),
     /// Takes the result of the run.
     report: unsafe extern "C" fn(*const c_char),
     /// Takes the bytes of a timeline before it is written.
     announce: extern "C" fn(u64),
+}
+
+/// A switch without a function of the interpreter's language around it.
+#[repr(C)]
+#[derive(Clone, Copy)]
+struct Direct {
+    /// Whether ranks differ in their main module alone, as long as the first byte there is not zero.
+    is_enough: *const u8,
+    /// The rank whose modules are the interpreter's; a negative number for none.
+    current: *mut i64,
+    /// Switch to a rank and do nothing else, one for each.
+    switch: *const *mut c_void,
+    /// `PyDict_SetItem`, the interpreter's modules, and the name of the main module there.
+    set_item: unsafe extern "C" fn(*mut c_void, *mut c_void, *mut c_void) -> c_int,
+    modules: *mut c_void,
+    main: *mut c_void,
+    /// Main modules, one for each rank.
+    mains: *const *mut c_void,
 }
 
 /// What is to be run.
@@ -97,6 +117,25 @@ impl Interpreter {
             succeeded
         }
     }
+
+    /// Switches to a rank, with what is its own in the interpreter; false if the program was interrupted.
+    fn resume(&self, rank: usize) -> bool {
+        let direct = &self.interface.direct;
+        // SAFETY: the interpreter, whose lock is held, keeps what it handed in: there is one of everything for each rank.
+        let callable = unsafe {
+            if *direct.is_enough == 0 {
+                *self.interface.resume.add(rank)
+            } else {
+                if direct.current.replace(rank as i64) != rank as i64
+                    && (direct.set_item)(direct.modules, direct.main, *direct.mains.add(rank)) != 0
+                {
+                    return false;
+                }
+                *direct.switch.add(rank)
+            }
+        };
+        self.call(callable)
+    }
 }
 
 impl Host for Interpreter {
@@ -107,8 +146,7 @@ impl Host for Interpreter {
             Some(next) if next.number() == rank => true,
             Some(next) => {
                 set_current(next);
-                // SAFETY: there is a callable for every rank.
-                self.call(unsafe { *self.interface.resume.add(next.number()) })
+                self.resume(next.number())
             }
             None => self.call(self.interface.park),
         };
@@ -244,8 +282,6 @@ async fn host_rank(endpoint: SimComm, setting: Setting, host: Rc<Interpreter>) -
     let rank: &'static Rank = Box::leak(Box::new(Rank::new(Link::Simulated(endpoint), &setting)));
     let number = rank.number();
     RANKS.with_borrow_mut(|known| known[number] = Some(rank));
-    // SAFETY: there is a callable for every rank.
-    let resume = unsafe { *host.interface.resume.add(number) };
     let started = Cell::new(false);
     poll_fn(|_| {
         if FINISHED.with_borrow(|finished| finished[number]) {
@@ -258,7 +294,7 @@ async fn host_rank(endpoint: SimComm, setting: Setting, host: Rc<Interpreter>) -
         if !started.replace(true) {
             rank.leave();
         }
-        let went_on = host.call(resume);
+        let went_on = host.resume(number);
         set_current(std::ptr::null());
         match (went_on, FINISHED.with_borrow(|finished| finished[number])) {
             (true, false) => Poll::Pending,

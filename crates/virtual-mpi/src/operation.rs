@@ -90,6 +90,14 @@ impl Operation {
         })
     }
 
+    /// As [`Operation::check`], of an operation that combines vectors of ranks: two are for one-sided calls alone
+    /// (MPI 4.1, section 12.3.4).
+    pub fn check_reduction(&self, datatype: &Datatype) -> Answer {
+        let is_one_sided = matches!(*self, Operation::Predefined(REPLACE | NO_OP));
+        require(!is_one_sided, class::ERR_OP, || "the operation is for one-sided calls alone".to_owned())?;
+        self.check(datatype)
+    }
+
     /// The same as weft's own collectives know it, if they do.
     pub fn reduction(&self, datatype: &Datatype) -> Option<Reduction> {
         let Operation::Predefined(op) = *self else { return None };

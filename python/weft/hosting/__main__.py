@@ -42,7 +42,7 @@ def main() -> NoReturn:
     def program(rank: int) -> Callable[[], None]:
         return lambda: _run(code, script, rank, modules, codes, fail)
 
-    hub = Hub([program(rank) for rank in range(ranks)], modules.enter, fail)
+    hub = Hub([program(rank) for rank in range(ranks)], modules, fail)
     modules.install()
     sleeping.install()
     options = {name: request[name] for name in ("nodes", "compute", "trace")}

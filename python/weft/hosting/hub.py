@@ -19,8 +19,23 @@ import greenlet
 
 from weft import files
 from weft.hosting.library import load
+from weft.hosting.modules import Modules
 
 __all__ = ["Blocked", "Hub", "Report"]
+
+
+class _Direct(ctypes.Structure):
+    """How ranks are switched to that differ in their main module alone; the fields are those of `Direct` there."""
+
+    _fields_ = (
+        ("is_enough", ctypes.POINTER(ctypes.c_bool)),
+        ("current", ctypes.POINTER(ctypes.c_int64)),
+        ("switch", ctypes.POINTER(ctypes.c_void_p)),
+        ("set_item", ctypes.c_void_p),
+        ("modules", ctypes.c_void_p),
+        ("main", ctypes.c_void_p),
+        ("mains", ctypes.POINTER(ctypes.c_void_p)),
+    )
 
 
 class _Interface(ctypes.Structure):
@@ -34,6 +49,7 @@ class _Interface(ctypes.Structure):
         ("free", ctypes.c_void_p),
         ("park", ctypes.c_void_p),
         ("resume", ctypes.POINTER(ctypes.c_void_p)),
+        ("direct", _Direct),
         ("abort", ctypes.c_void_p),
         ("report", ctypes.c_void_p),
         ("announce", ctypes.c_void_p),
@@ -79,8 +95,8 @@ class Hub:
     ----------
     programs
         One callable a rank; it is called once, on a stack of its own.
-    enter
-        Called with a rank's number whenever it goes on.
+    modules
+        What each rank has for itself, which is put in whenever the rank goes on.
     fail
         Called with rank, exit code and message when a rank ends the whole run; must not return.
     """
@@ -88,11 +104,11 @@ class Hub:
     def __init__(
         self,
         programs: Sequence[Callable[[], None]],
-        enter: Callable[[int], None],
+        modules: Modules,
         fail: Callable[[int, int, str], None],
     ) -> None:
         self._library = load()
-        self._enter = enter
+        self._modules = modules
         self._fail = fail
         self._ranks = [greenlet.greenlet(self._program(rank, program)) for rank, program in enumerate(programs)]
         self._report: dict[str, Any] = {}
@@ -109,7 +125,7 @@ class Hub:
         return run
 
     def _resume(self, rank: int) -> Callable[[], Any]:
-        switch, enter = self._ranks[rank].switch, self._enter
+        switch, enter = self._ranks[rank].switch, self._modules.enter
 
         def resume() -> None:
             enter(rank)
@@ -140,7 +156,18 @@ class Hub:
         }
         park = greenlet.getcurrent().switch
         resumes = [self._resume(rank) for rank in range(len(self._ranks))]
-        addresses = (ctypes.c_void_p * len(resumes))(*(id(resume) for resume in resumes))
+        switches = [rank.switch for rank in self._ranks]
+        differ_in_main, current, mains = self._modules.in_memory
+        name = sys.intern("__main__")
+        direct = _Direct(
+            is_enough=ctypes.pointer(differ_in_main),
+            current=ctypes.pointer(current),
+            switch=_addresses(switches),
+            set_item=_address(ctypes.pythonapi.PyDict_SetItem),
+            modules=id(sys.modules),
+            main=id(name),
+            mains=_pointers(mains),
+        )
         abort = _ABORT(lambda rank, code, message: self._fail(rank, code, message.decode(errors="replace")))
         receive = _REPORT(lambda text: self._report.update(json.loads(text)))
         announce = _ANNOUNCE(files.warning_of_large(trace[1] if trace else ""))
@@ -151,7 +178,8 @@ class Hub:
             hold=_address(ctypes.pythonapi.Py_IncRef),
             free=_address(ctypes.pythonapi.Py_DecRef),
             park=id(park),
-            resume=ctypes.cast(addresses, ctypes.POINTER(ctypes.c_void_p)),
+            resume=_addresses(resumes),
+            direct=direct,
             abort=_address(abort),
             report=_address(receive),
             announce=_address(announce),
@@ -171,6 +199,15 @@ class Hub:
 
 def _address(function: Any) -> int | None:
     return ctypes.cast(function, ctypes.c_void_p).value
+
+
+def _addresses(objects: Sequence[object]) -> Any:
+    """The addresses of objects, which must be kept as long as these are used."""
+    return _pointers((ctypes.c_void_p * len(objects))(*map(id, objects)))
+
+
+def _pointers(array: Any) -> Any:
+    return ctypes.cast(array, ctypes.POINTER(ctypes.c_void_p))
 
 
 def flush() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import importlib
 import importlib.abc
 import importlib.machinery
@@ -13,12 +14,24 @@ import sysconfig
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import Any, NamedTuple
 
 import weft
 from weft.hosting.ending import own_end
 
 __all__ = ["Modules"]
+
+
+_NONE = -1
+"""The current rank before there is one."""
+
+
+class InMemory(NamedTuple):
+    """State of `Modules` at addresses that stay: the library of MPI reads it, and sets the current rank."""
+
+    differ_in_main: ctypes.c_bool
+    current: ctypes.c_int64
+    mains: ctypes.Array[ctypes.c_void_p]
 
 
 class Modules(importlib.abc.MetaPathFinder):
@@ -38,14 +51,18 @@ class Modules(importlib.abc.MetaPathFinder):
         self._shared = [path for path in _environment() if _is_within(path, self._folder) and path != self._folder]
         self._own: list[dict[str, ModuleType]] = [{} for _ in range(ranks)]
         self._mains: list[ModuleType] = [sys.modules["__main__"]] * ranks
-        self._current: int | None = None
+        self._current = ctypes.c_int64(_NONE)
         self._names: set[str] = set()
         self._has_numpy = self._has_mpi4py = False
+        self._differ_in_main = ctypes.c_bool(False)
+        self._main_addresses = (ctypes.c_void_p * ranks)(*map(id, self._mains))
 
     def find_spec(
         self, name: str, path: Sequence[str] | None = None, target: ModuleType | None = None
     ) -> importlib.machinery.ModuleSpec | None:
         """Note which modules are the program's own: those in the script's folder, and mpi4py's that keep state."""
+        # The module may be one of those that ranks differ in, or numpy, which is divided when it is there.
+        self._differ_in_main.value = False
         spec = importlib.machinery.PathFinder.find_spec(name, path, target)
         if spec is None or spec.origin is None:
             return None
@@ -61,20 +78,23 @@ class Modules(importlib.abc.MetaPathFinder):
     def add_main(self, rank: int, main: ModuleType) -> None:
         """Set the main module of a rank."""
         self._mains[rank] = main
+        self._main_addresses[rank] = id(main)
 
     def enter(self, rank: int) -> None:
         """Put the modules of a rank into the place of those of the rank before."""
-        before = self._current
+        before = self.current
         if before == rank:
             return
-        if not self._has_numpy and "numpy" in sys.modules:
+        has_numpy = "numpy" in sys.modules
+        if not self._has_numpy and has_numpy:
             self._divide_numpy()
         if not self._has_mpi4py:
             self._has_mpi4py = own_end()
         if self._names:
             self._exchange(before, rank)
-        self._current = rank
+        self._current.value = rank
         sys.modules["__main__"] = self._mains[rank]
+        self._differ_in_main.value = self._has_mpi4py and not self._names and has_numpy == self._has_numpy
 
     def _exchange(self, before: int | None, rank: int) -> None:
         """Take the modules of one rank out, and put those of another in."""
@@ -88,7 +108,12 @@ class Modules(importlib.abc.MetaPathFinder):
     @property
     def current(self) -> int | None:
         """The rank that runs."""
-        return self._current
+        return None if self._current.value == _NONE else self._current.value
+
+    @property
+    def in_memory(self) -> InMemory:
+        """What the library needs to do what `enter` does where ranks differ in their main module alone."""
+        return InMemory(self._differ_in_main, self._current, self._main_addresses)
 
     def install(self) -> None:
         """Begin to note imports, and give each rank random numbers of its own."""
@@ -96,7 +121,7 @@ class Modules(importlib.abc.MetaPathFinder):
         _divide(random, random.Random, self._rank)
 
     def _rank(self) -> int:
-        return 0 if self._current is None else self._current
+        return self.current or 0
 
     def _divide_numpy(self) -> None:
         """Give each rank a generator of numpy's own, once a rank has loaded it."""

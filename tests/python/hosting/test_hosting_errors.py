@@ -33,3 +33,97 @@ def test_freeing_a_window_asks_the_error_handler_of_the_window(tmp_path, capfd):
     script.write_text(WINDOW)
     weft.run(script, on="ipsc860", ranks=2)
     assert capfd.readouterr().out.splitlines() == ["True", "True"]
+
+
+ONE_SIDED = """\
+import numpy as np
+from mpi4py import MPI
+comm, data = MPI.COMM_WORLD, np.zeros(2)
+for op in (MPI.REPLACE, MPI.NO_OP):
+    for call, arguments in (
+        (comm.Reduce, (data, data.copy(), op)),
+        (comm.Allreduce, (data, data.copy(), op)),
+        (comm.Scan, (data, data.copy(), op)),
+        (comm.Iallreduce, (data, data.copy(), op)),
+        (op.Reduce_local, (data, data.copy())),
+    ):
+        try:
+            call(*arguments)
+        except MPI.Exception as error:
+            assert error.Get_error_class() == MPI.ERR_OP, error
+        else:
+            raise AssertionError(call)
+window = MPI.Win.Allocate(16, 8, comm=comm)
+window.Fence()
+window.Accumulate(np.ones(2), comm.rank, op=MPI.REPLACE)
+window.Fence()
+print(np.frombuffer(window.tomemory()).tolist())
+window.Free()
+"""
+
+
+@pytest.mark.parametrize("isolate", [False, True], ids=["one process", "a process each"])
+def test_operations_of_one_sided_calls_reduce_nothing(tmp_path, capfd, isolate):
+    script = tmp_path / "program.py"
+    script.write_text(ONE_SIDED)
+    weft.run(script, on="ipsc860", ranks=2, isolate=isolate)
+    assert capfd.readouterr().out.splitlines() == ["[1.0, 1.0]"] * 2
+
+
+ALIASED = """\
+import numpy as np
+from mpi4py import MPI
+comm = MPI.COMM_WORLD
+rank, size = comm.rank, comm.size
+buffer = np.arange(4.0 * size).reshape(size, 4)
+own = buffer[rank]
+for call, arguments in (
+    (comm.Gather, (own, buffer)),
+    (comm.Igather, (own, buffer)),
+    (comm.Scatter, (buffer, own)),
+    (comm.Allgather, (own, buffer)),
+    (comm.Alltoall, (buffer, buffer)),
+):
+    if rank > 0 and call in (comm.Gather, comm.Igather, comm.Scatter):
+        continue
+    try:
+        call(*arguments)
+    except MPI.Exception as error:
+        assert error.Get_error_class() == MPI.ERR_BUFFER, error
+    else:
+        raise AssertionError(call)
+comm.Gather(np.empty(0), np.empty(0))
+comm.Gather(MPI.IN_PLACE if rank == 0 else own, buffer)
+comm.Gather(buffer[rank], buffer.copy())
+print(buffer.sum() == (4 * size - 1) * 2 * size)
+"""
+
+
+@pytest.mark.parametrize("isolate", [False, True], ids=["one process", "a process each"])
+def test_a_rank_cannot_send_to_itself_what_lies_where_it_receives(tmp_path, capfd, isolate):
+    script = tmp_path / "program.py"
+    script.write_text(ALIASED)
+    weft.run(script, on="ipsc860", ranks=3, isolate=isolate)
+    assert capfd.readouterr().out.splitlines() == ["True"] * 3
+
+
+KINDS = """\
+from mpi4py import MPI
+window = MPI.Win.Allocate(8, comm=MPI.COMM_WORLD)
+MPI.COMM_WORLD.Set_errhandler(MPI.ERRORS_RETURN)
+window.Set_errhandler(MPI.ERRORS_ARE_FATAL)
+kind = MPI.Comm.Create_keyval()
+try:
+    window.Set_attr(kind, 1)
+except MPI.Exception as error:
+    print(error.Get_error_class() == MPI.ERR_KEYVAL)
+MPI.Comm.Free_keyval(kind)
+window.Free()
+"""
+
+
+def test_a_wrong_kind_of_attribute_is_no_error_of_the_window(tmp_path, capfd):
+    script = tmp_path / "program.py"
+    script.write_text(KINDS)
+    weft.run(script, on="ipsc860", ranks=2)
+    assert capfd.readouterr().out.splitlines() == ["True", "True"]

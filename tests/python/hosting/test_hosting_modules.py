@@ -76,3 +76,54 @@ def test_a_program_in_whose_folder_its_environment_lies(tmp_path, isolate):
         program.unlink(missing_ok=True)
     assert done.returncode == 0, done.stderr
     assert sorted(done.stdout.splitlines()) == ["[0] 3", "[1] 3", "[2] 3"]
+
+
+SWITCHING = """\
+import pickle
+import random
+import sys
+from mpi4py import MPI
+
+comm = MPI.COMM_WORLD
+rank, size = comm.rank, comm.size
+token = [rank]
+
+def state():
+    main = sys.modules["__main__"]
+    return main.token is token and main.rank == rank
+
+def around():
+    right = []
+    for _ in range(3):
+        comm.sendrecv(rank, (rank + 1) % size, source=(rank - 1) % size)
+        right.append(state())
+        comm.Barrier()
+        right.append(state())
+    return all(right)
+
+seen = [around()]
+import numpy as np
+seen.append(around())
+np.random.seed(rank)
+random.seed(rank)
+seen.append(around())
+import late
+late.ranks.append(rank)
+seen.append(around())
+comm.Barrier()
+seen.append(late.ranks == [rank] and sys.modules["late"] is late)
+seen.append(np.random.rand() == np.random.RandomState(rank).rand())
+seen.append(random.random() == random.Random(rank).random())
+print(all(seen), seen)
+"""
+
+
+def test_what_is_each_ranks_own_is_so_after_every_switch(tmp_path):
+    """Whether ranks differ in their main module alone, or also in modules that some of them import late."""
+    (tmp_path / "late.py").write_text("ranks = []\n")
+    program = tmp_path / "program.py"
+    program.write_text(SWITCHING)
+    command = [sys.executable, "-m", "weft.cli.main", "run", "--on", "ipsc860", "-n", "4", str(program)]
+    done = subprocess.run(command, check=False, capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stderr
+    assert [line.split(" ", 1)[0] for line in done.stdout.splitlines()] == ["True"] * 4, done.stdout

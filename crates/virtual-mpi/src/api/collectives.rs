@@ -235,11 +235,17 @@ fn described_parts(
 }
 
 /// Compares what a rank sends to itself with what it receives from itself in the call at hand: elements and, if `equal`,
-/// their number.
+/// their number. Fails where both are the same memory (MPI 4.1, section 2.3: arguments may not be aliased).
 fn compare_own(rank: &Rank, sent: Memory, received: Memory, equal: bool) -> Answer {
     if is_in_place(sent.address) || is_in_place(received.address) {
         return Ok(());
     }
+    // What is as long and of one kind would be copied onto itself, for which there is MPI_IN_PLACE.
+    let is_same =
+        sent.address == received.address && sent.count == received.count && sent.datatype == received.datatype;
+    require(!is_same || sent.count == 0 || sent.address.is_null(), class::ERR_BUFFER, || {
+        "a rank sends to itself what lies where it receives it".to_owned()
+    })?;
     let (sent, received) = (sent.elements(rank)?, received.elements(rank)?);
     if let Some((sends, receives)) = described_own(sent, equal).difference(&described_own(received, equal)) {
         let call = plain(rank.call.get());

@@ -44,7 +44,7 @@ pub fn reduce_local(
     let alike = in_place || (std::ptr::eq(inbuf, inoutbuf) && count > 0);
     require(!alike, class::ERR_BUFFER, || "the buffers are one, or stand for one".to_owned())?;
     let (operation, kind) = (find(rank, op)?, rank.datatype(datatype)?);
-    operation.check(&kind)?;
+    operation.check_reduction(&kind)?;
     require(count >= 0, class::ERR_COUNT, || format!("a count of {count}"))?;
     // SAFETY: the program hands in so many elements at both addresses.
     unsafe { operation.combine(inbuf, inoutbuf, count as usize, &kind, datatype) };

@@ -20,7 +20,7 @@ fn reducer(rank: &Rank, count: Aint, datatype: Datatype, op: Op) -> Result<Reduc
     require(count >= 0, class::ERR_COUNT, || format!("a count of {count}"))?;
     let operation = super::find(rank, op)?;
     let object = rank.datatype(datatype)?;
-    operation.check(&object)?;
+    operation.check_reduction(&object)?;
     Ok(Reducer { operation, datatype: object, handle: datatype })
 }
 
