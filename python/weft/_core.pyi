@@ -484,7 +484,8 @@ class CollectiveSchedule:
 
     @property
     def bound_seconds(self) -> float:
-        """Seconds below which no schedule of the same stages is."""
+        """Seconds below which no schedule of the same stages is; of an exchange, none that sends elements and sums
+        each on its own."""
 
     @property
     def efficiency(self) -> float:
@@ -513,7 +514,13 @@ class CollectiveSchedule:
 
     @property
     def exchange_cut(self) -> list[str]:
-        """The vertices on the smaller side of the cut that all data of an exchange crosses; none for trees."""
+        """The vertices on the smaller side of the cut that limits an exchange, or in it if there are others; none for
+        trees."""
+
+    @property
+    def exchange_others(self) -> int:
+        """How many sets beside that cut the bound of an exchange has: between them elements are brought together and
+        spread again. 0 where the cut alone is the bound."""
 
     @property
     def stages(self) -> list[tuple[str, int, float, float, list[str]]]:

@@ -599,7 +599,7 @@ fn bound(network: &Fabric, cut: &Cut, roots: &[usize], request: &Request) -> Bou
     let inside = roots.iter().zip(shards).filter(|(root, _)| cut.side[network.ranks[**root]]);
     let (count, bytes) = inside.fold((0u32, 0), |(count, bytes), (_, shard)| (count + 1, bytes + shard.1));
     let cut = (0..network.vertices.len()).filter(|&vertex| cut.side[vertex]).collect();
-    Bound { cut, rate: exit / f64::from(count), seconds: bytes as f64 / exit }
+    Bound { cut, others: Vec::new(), rate: exit / f64::from(count), seconds: bytes as f64 / exit }
 }
 
 /// Bytes a second of each root that the fullest link lets through.

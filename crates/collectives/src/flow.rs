@@ -61,6 +61,11 @@ impl FlowNetwork {
         flow
     }
 
+    /// What the flow before has on an edge.
+    pub fn carried(&self, edge: usize) -> i64 {
+        self.capacity[edge] - self.residual[edge]
+    }
+
     /// The vertices on the source's side of a minimum cut, after a [`FlowNetwork::max_flow`] below its limit.
     pub fn source_side(&self) -> Vec<bool> {
         self.level.iter().map(|&level| level != UNREACHED).collect()

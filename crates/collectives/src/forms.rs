@@ -9,6 +9,7 @@ use rustc_hash::FxHashMap;
 use weft_base::Interrupt;
 
 use crate::fabric::Fabric;
+use crate::partition;
 use crate::predict::exchange_seconds;
 use crate::schedule::{Bound, Collective, Exchange, Message, Operation, Round, Transfer, shards};
 use crate::steps::{Step, Within, bidirectional_rings, classes, digits, rings, swing};
@@ -498,8 +499,22 @@ fn routed(form: Form, paths: &Paths, bound: &Bound) -> Option<Exchange> {
 }
 
 /// A rank and all others: of an allreduce the whole buffer crosses between them either way, of an allgather what is the
-/// others' comes to the rank, of a reduce-scatter what becomes the others' leaves it. The rank for which that takes longest.
+/// others' comes to the rank, of a reduce-scatter what becomes the others' leaves it. The rank for which that takes longest;
+/// or of an allreduce the parts of the network between which all has to be brought together and spread.
 fn bound(fabric: &Fabric, collective: Collective, bytes: u64, element: u64) -> Bound {
+    let of_rank = bound_of_rank(fabric, collective, bytes, element);
+    let partition = (collective == Collective::Allreduce).then(|| partition::best(fabric)).flatten();
+    match partition.map(|partition| (bytes as f64 * partition.seconds(), partition)) {
+        Some((seconds, partition)) if seconds > of_rank.seconds => {
+            let mut parts = partition.parts.into_iter();
+            let cut = parts.next().unwrap_or_default();
+            Bound { cut, others: parts.collect(), rate: partition.bandwidth, seconds }
+        }
+        _ => of_rank,
+    }
+}
+
+fn bound_of_rank(fabric: &Fabric, collective: Collective, bytes: u64, element: u64) -> Bound {
     let (mut out, mut into) = (vec![0.0; fabric.vertices.len()], vec![0.0; fabric.vertices.len()]);
     for link in &fabric.links {
         out[link.from] += link.bandwidth;
@@ -522,10 +537,10 @@ fn bound(fabric: &Fabric, collective: Collective, bytes: u64, element: u64) -> B
         _ => collective == Collective::ReduceScatter,
     };
     if leaves {
-        return Bound { cut: vec![leaving], rate: out[leaving], seconds: exit };
+        return Bound { cut: vec![leaving], others: Vec::new(), rate: out[leaving], seconds: exit };
     }
     let cut = (0..fabric.vertices.len()).filter(|&vertex| vertex != entering).collect();
-    Bound { cut, rate: into[entering], seconds: entry }
+    Bound { cut, others: Vec::new(), rate: into[entering], seconds: entry }
 }
 
 #[cfg(test)]
@@ -589,6 +604,10 @@ mod tests {
                         exchange: Some(exchange),
                     };
                     verify(&schedule).unwrap_or_else(|error| panic!("{topology:?}, {collective:?}, {form}: {error}"));
+                    assert!(
+                        schedule.efficiency() <= 1.0 + 1e-9,
+                        "{topology:?}, {collective:?}, {form} beats its bound"
+                    );
                     let program = Timed::new(Arc::new(schedule), false, 1).unwrap();
                     weft_threads::run(program.ranks(), &program, &weft_threads::Options::default())
                         .unwrap_or_else(|error| panic!("{topology:?}, {collective:?}, {form}: {error}"));
@@ -625,6 +644,18 @@ mod tests {
             "tree",
         ];
         expected.iter().for_each(|name| assert!(names.contains(*name), "{name} is not among {names:?}"));
+    }
+
+    #[test]
+    fn both_ways_together_bound_an_allreduce_and_are_reached_on_a_torus() {
+        let torus = fabric(&weft_machine::Topology::Torus { extents: vec![4, 4] }, true);
+        let bytes = 4 << 20;
+        let forms = exchanges(&torus, Collective::Allreduce, bytes, 4, usize::MAX, &Interrupt::NEVER);
+        // Sixteen ranks with four links each: an element leaves ranks thirty times.
+        let least = 30.0 * bytes as f64 / (64.0 * 25e9);
+        assert!(forms.iter().all(|form| (form.bound.seconds - least).abs() < 1e-12 && form.bound.others.len() == 15));
+        let busy = forms.iter().map(|form| form.transmission(&torus)).fold(f64::INFINITY, f64::min);
+        assert!(busy >= least * (1.0 - 1e-9) && busy <= least * 1.001, "{busy} of {least}");
     }
 
     #[test]

@@ -16,6 +16,7 @@ mod greedy;
 mod logical;
 mod merge;
 mod packing;
+mod partition;
 pub mod predict;
 mod schedule;
 mod shallow;

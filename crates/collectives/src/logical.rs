@@ -23,7 +23,7 @@ impl Logical {
     /// A vertex for each of `vertices`, and each edge with a path of its own number.
     pub fn new(vertices: usize, edges: &[Edge]) -> Logical {
         let mut logical = Logical { out: vec![FxHashMap::default(); vertices] };
-        for (number, &(from, to, amount)) in edges.iter().enumerate() {
+        for (number, &(from, to, amount)) in edges.iter().enumerate().filter(|(_, edge)| edge.2 > 0) {
             logical.add(from, to, Piece { path: vec![number as u32], amount });
         }
         logical

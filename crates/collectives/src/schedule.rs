@@ -100,7 +100,13 @@ pub struct Tree {
 pub struct Bound {
     /// The vertices of the cut.
     pub cut: Vec<usize>,
-    /// The most that each root can distribute or collect, bytes a second.
+    /// Of an allreduce in rounds, disjoint sets of vertices that together with the cut have all ranks, each at least one:
+    /// every element leaves such sets, and enters them, twice as often as there are others beside the first
+    /// (crates/collectives/src/partition.rs says why). None where the buffer crosses the cut alone.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub others: Vec<Vec<usize>>,
+    /// The most that each root can distribute or collect, bytes a second; of a cut with others what they all can send, or
+    /// receive if that is less.
     pub rate: f64,
     /// No schedule takes less for the bytes of this one, s.
     pub seconds: f64,
@@ -162,7 +168,7 @@ pub struct Exchange {
     /// The paths that messages take.
     pub routes: Vec<Transfer>,
     pub rounds: Vec<Round>,
-    /// As many bytes as the buffer has cross this cut, whatever the form: what is inside depends on what is outside.
+    /// What crosses this cut, or leaves and enters its sets, does so whatever the form.
     pub bound: Bound,
     /// Predicted by the model of [`crate::predict`], s.
     pub seconds: f64,
@@ -218,7 +224,8 @@ impl Schedule {
         }
     }
 
-    /// Seconds below which no schedule of these stages is, one after another; of an exchange, no schedule at all.
+    /// Seconds below which no schedule of these stages is, one after another; of an exchange, no schedule that sends
+    /// elements, and sums of them, each on its own.
     pub fn bound_seconds(&self) -> f64 {
         match &self.exchange {
             Some(exchange) => exchange.bound.seconds,

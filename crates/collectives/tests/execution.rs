@@ -142,7 +142,7 @@ fn mutate_exchange(exchange: &mut Exchange, ranks: usize, links: usize, random: 
     let routes = exchange.routes.len();
     let route = random.random_range(0..routes);
     let message = random.random_range(0..exchange.rounds[round].messages.len());
-    match random.random_range(0..14) {
+    match random.random_range(0..17) {
         0 => drop(exchange.rounds[round].messages.remove(message)),
         1 => {
             let twice = exchange.rounds[round].messages[message];
@@ -166,6 +166,9 @@ fn mutate_exchange(exchange: &mut Exchange, ranks: usize, links: usize, random: 
         }
         11 => exchange.seconds *= 0.99,
         12 => exchange.bound.rate *= 1.01,
+        13 => drop(exchange.bound.others.pop()),
+        14 => exchange.bound.others.push(vec![random.random_range(0..ranks)]),
+        15 => drop(exchange.bound.others.first_mut().and_then(Vec::pop)),
         _ => exchange.bound.cut.push(random.random_range(0..ranks)),
     }
     // What a message takes is known to who changes one.

@@ -210,6 +210,20 @@ fn without_effort_there_is_a_schedule_all_the_same() {
 }
 
 #[test]
+fn a_small_group_of_a_large_network_is_reached_through_what_is_near() {
+    // Most of these nodes are on no short path between the ranks; with and without a link missing.
+    for missing in [None, Some(7)] {
+        let torus = of_topology("a torus", &Topology::Torus { extents: vec![8, 8, 6] }, missing);
+        let torus = Fabric { forwards: true, ..torus };
+        let group = torus.with_group(&[0, 1, 9, 50, 81, 130, 383]).unwrap();
+        for collective in [Collective::Broadcast, Collective::Reduce, Collective::Allgather] {
+            let efficiency = compiled(&group, collective).efficiency();
+            assert!(efficiency > 0.99, "{missing:?} {}: {efficiency}", collective.name());
+        }
+    }
+}
+
+#[test]
 fn more_ranks_than_trees_may_have_are_movements_of_the_first() {
     let pod = of_topology("a pod", &Topology::Torus { extents: vec![16, 16, 16] }, None);
     for collective in [Collective::Allgather, Collective::ReduceScatter, Collective::Allreduce] {

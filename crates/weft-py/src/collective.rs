@@ -125,7 +125,8 @@ impl PyCollectiveSchedule {
         self.0.seconds()
     }
 
-    /// Seconds below which no schedule of the same stages is.
+    /// Seconds below which no schedule of the same stages is; of an exchange, none that sends elements and their sums each on
+    /// its own.
     #[getter]
     fn bound_seconds(&self) -> f64 {
         self.0.bound_seconds()
@@ -167,10 +168,21 @@ impl PyCollectiveSchedule {
         self.0.exchange.as_ref().map_or(0, |exchange| exchange.rounds.len())
     }
 
-    /// The vertices on the smaller side of the cut that all data of an exchange crosses; none for trees.
+    /// The vertices on the smaller side of the cut that limits an exchange, or in it if there are others; none for trees.
     #[getter]
     fn exchange_cut(&self) -> Vec<&str> {
-        self.0.exchange.as_ref().map_or(Vec::new(), |exchange| smaller_side(&self.0.fabric, &exchange.bound.cut))
+        let Some(exchange) = &self.0.exchange else { return Vec::new() };
+        match exchange.bound.others.is_empty() {
+            true => smaller_side(&self.0.fabric, &exchange.bound.cut),
+            false => exchange.bound.cut.iter().map(|&vertex| self.0.fabric.vertices[vertex].as_str()).collect(),
+        }
+    }
+
+    /// How many sets beside that cut the bound of an exchange has: between all of them elements are brought together, and
+    /// spread again; 0 where the cut alone is the bound.
+    #[getter]
+    fn exchange_others(&self) -> usize {
+        self.0.exchange.as_ref().map_or(0, |exchange| exchange.bound.others.len())
     }
 
     /// Of each stage: what it does, pieces of a tree's bytes, rate and its bound in bytes a second of each root, and the

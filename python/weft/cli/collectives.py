@@ -152,7 +152,7 @@ def _summary(schedule: CollectiveSchedule) -> None:
     )
     optimum = schedule.bytes / schedule.bound_seconds
     typer.echo(f"  predicted           {units.seconds(schedule.predicted_seconds)}")
-    typer.echo(f"    at least          {units.seconds(schedule.bound_seconds)}  (bandwidth out of the cut alone)")
+    typer.echo(f"    at least          {units.seconds(schedule.bound_seconds)}  ({_scope(schedule)})")
     typer.echo(f"  bandwidth           {units.rate(optimum * schedule.efficiency)}  (buffer by time, for long buffers)")
     typer.echo(f"    at most           {units.rate(optimum)}  (certified; {schedule.efficiency:.2%} of it is reached)")
     for operation, chunks, rate, bound, cut in schedule.stages:
@@ -160,7 +160,17 @@ def _summary(schedule: CollectiveSchedule) -> None:
         typer.echo(f"  {operation:<19} {units.rate(rate)} a root of at most {units.rate(bound)}, {pieces}")
         typer.echo(f"    limited by        {_cut(cut)}")
     if schedule.exchange_cut:
-        typer.echo(f"    limited by        {_cut(schedule.exchange_cut)}, in any form")
+        limit = _cut(schedule.exchange_cut, schedule.exchange_others)
+        typer.echo(f"    limited by        {limit}, in any form")
+
+
+def _scope(schedule: CollectiveSchedule) -> str:
+    """What the bound leaves out, and which schedules it holds for."""
+    if len(schedule.stages) > 1:
+        return "by bandwidth alone, for reducing first and copying then"
+    if schedule.exchange_others:
+        return "by bandwidth alone, for all that sends elements and their sums each on its own"
+    return "by bandwidth alone, whatever the form"
 
 
 def _considered(chosen: Collective) -> None:
@@ -190,10 +200,12 @@ def _rounds(schedule: CollectiveSchedule) -> str:
     return "1 round" if schedule.rounds == 1 else f"{schedule.rounds:,} rounds"
 
 
-def _cut(cut: list[str]) -> str:
-    """The smallest description of a cut: its vertices, or how many."""
-    shown = ", ".join(cut[:4])
-    return f"what crosses between {shown}{f' and {len(cut) - 4:,} more' if len(cut) > 4 else ''} and the rest"
+def _cut(cut: list[str], others: int = 0) -> str:
+    """The smallest description of a cut: its vertices, or how many; of several sets of vertices, the first."""
+    shown = f"{', '.join(cut[:4])}{f' and {len(cut) - 4:,} more' if len(cut) > 4 else ''}"
+    if others:
+        return f"what leaves each of {others + 1:,} sets, the first of which is {shown}"
+    return f"what crosses between {shown} and the rest"
 
 
 def is_one(path: Path) -> bool:

@@ -43,6 +43,9 @@ class Cut:
         `copy` or `reduce` of a stage, `exchange` of rounds.
     vertices
         Names of those on the side of the cut that has fewer.
+    others
+        How many sets there are beside it, of an exchange whose elements are brought together between them and spread
+        again; `vertices` are the first set then, and `links` leave any.
     is_inward
         Whether the data goes into that side, else out of it.
     links
@@ -57,6 +60,7 @@ class Cut:
 
     operation: str
     vertices: Sequence[str]
+    others: int
     is_inward: bool
     links: Sequence[int]
     bandwidth: float
@@ -153,6 +157,8 @@ def cuts(schedule: Content) -> list[Cut]:
 
 def _cut(fabric: Content, operation: str, bound: Content) -> Cut:
     inside = set(bound["cut"])
+    if others := bound.get("others", []):
+        return _between(fabric, operation, bound, [inside, *map(set, others)])
     # Reducing runs the trees backwards: the data of the ranks outside comes in.
     near, far = ("to", "from") if operation == "reduce" else ("from", "to")
     links = [number for number, link in enumerate(fabric["links"]) if link[near] in inside and link[far] not in inside]
@@ -162,5 +168,22 @@ def _cut(fabric: Content, operation: str, bound: Content) -> Cut:
     bandwidth = sum(fabric["links"][number]["bandwidth"] for number in links)
     names = [fabric["vertices"][vertex] for vertex in fewer]
     return Cut(
-        operation, names, is_outside != (operation == "reduce"), links, bandwidth, bound["rate"], bound["seconds"]
+        operation, names, 0, is_outside != (operation == "reduce"), links, bandwidth, bound["rate"], bound["seconds"]
     )
+
+
+def _between(fabric: Content, operation: str, bound: Content, sets: Sequence[set[int]]) -> Cut:
+    """What leaves each of several sets, or enters them where that is slower."""
+    number = {vertex: index for index, vertices in enumerate(sets) for vertex in vertices}
+    ends = [(number.get(link["from"]), number.get(link["to"])) for link in fabric["links"]]
+    leaving = [link for link, (start, end) in enumerate(ends) if start != end and start is not None]
+    entering = [link for link, (start, end) in enumerate(ends) if start != end and end is not None]
+
+    def bandwidth(links: Sequence[int]) -> float:
+        return float(sum(fabric["links"][link]["bandwidth"] for link in links))
+
+    is_inward = bandwidth(entering) < bandwidth(leaving)
+    links = entering if is_inward else leaving
+    names = [fabric["vertices"][vertex] for vertex in sorted(sets[0])]
+    others = len(sets) - 1
+    return Cut(operation, names, others, is_inward, links, bandwidth(links), bound["rate"], bound["seconds"])

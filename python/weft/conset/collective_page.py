@@ -115,7 +115,11 @@ def _findings(
         f"{units.length(schedule.bytes)} in {parts} and {_plural(schedule.messages, 'message')}, predicted to take "
         f"{units.seconds(predicted)}."
     )
-    what = "No schedule" if "exchange" in content else "No schedule of these stages"
+    what = "No schedule"
+    if any(cut.others for cut in cuts):
+        what = "No schedule that sends elements and sums of them each on its own"
+    elif len(cuts) > 1:
+        what = "No schedule of these stages"
     if predicted > 0 and predicted <= bound * (1 + EQUAL):
         yield f"Provably optimal: {what[0].lower()}{what[1:]} takes less time, by the certified bound."
     elif predicted > 0:
@@ -143,9 +147,10 @@ def _limit(cut: Cut) -> str:
     """What limits a stage, and by which links."""
     what = {"copy": "Copying", "reduce": "Reducing", "exchange": "Any form of it"}[cut.operation]
     side = "into" if cut.is_inward else "out of"
+    sets = f"each of {cut.others + 1:,} sets, the first of which is " if cut.others else ""
     return (
-        f"{what} is limited by what goes {side} {_vertices(cut.vertices)}: over {_plural(len(cut.links), 'link')} of "
-        f"together {units.rate(cut.bandwidth)}."
+        f"{what} is limited by what goes {side} {sets}{_vertices(cut.vertices)}: over "
+        f"{_plural(len(cut.links), 'link')} of together {units.rate(cut.bandwidth)}."
     )
 
 

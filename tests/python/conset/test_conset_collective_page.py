@@ -112,9 +112,14 @@ def test_the_findings_say_what_it_reaches_and_what_limits_it(allgather, exchange
     assert "For long buffers it is optimal" in page
     assert "Copying is limited by what goes into node 0: over 1 link of together 450 GB/s." in page
     page = collective_page.page(exchange)
-    assert "For long buffers it reaches 33.3% of the highest bandwidth" in page
+    # Three times the buffer leaves every rank, 2 * 7 / 8 times has to.
+    assert "For long buffers it reaches 58.3% of the highest bandwidth" in page
     assert "1 KiB in 3 rounds and 24 messages" in page
-    assert "Any form of it is limited by what goes" in page
+    limit = "what goes out of each of 8 sets, the first of which is node 0: over 8 links of together 3.60 TB/s."
+    assert f"Any form of it is limited by {limit}" in page
+    assert "No schedule that sends elements and sums of them each on its own takes less than" in page
+    (cut,) = collective_loads.cuts(of(exchange))
+    assert (cut.others, cut.seconds) == (7, pytest.approx(2 * 7 * exchange.bytes / cut.bandwidth))
 
 
 def test_a_tree_has_every_rank_below_the_one_that_it_gets_from(allgather):

@@ -7,7 +7,7 @@
 use std::collections::BTreeSet;
 
 use crate::error::CollectiveError;
-use crate::schedule::{Collective, Exchange, Message, Operation, Schedule, Transfer, shards};
+use crate::schedule::{Bound, Collective, Exchange, Message, Operation, Schedule, Transfer, shards};
 use crate::verify::{Paths, near};
 
 /// Checks the rules, the bound and the prediction.
@@ -164,12 +164,16 @@ fn mask(count: usize) -> u64 {
 }
 
 /// What crosses any cut between ranks: of an allreduce as many bytes as the buffer has, for the sum outside depends on what is
-/// inside; of an allgather the shards of ranks inside; of a reduce-scatter the summands of shards of ranks outside.
+/// inside; of an allgather the shards of ranks inside; of a reduce-scatter the summands of shards of ranks outside. Where an
+/// allreduce has other sets beside the cut, its elements go from set to set.
 fn check_bound(schedule: &Schedule, exchange: &Exchange) -> Result<(), CollectiveError> {
     let (fabric, bound) = (&schedule.fabric, &exchange.bound);
     let wrong = |what: String| Err(CollectiveError::new(format!("exchange: bound: {what}")));
     if schedule.collective.has_root() {
         return wrong(format!("there is no exchange for {}", schedule.collective.name()));
+    }
+    if !bound.others.is_empty() {
+        return check_sets(schedule, bound).or_else(wrong);
     }
     let mut inside = vec![false; fabric.vertices.len()];
     for &vertex in &bound.cut {
@@ -197,6 +201,49 @@ fn check_bound(schedule: &Schedule, exchange: &Exchange) -> Result<(), Collectiv
     if !near(bound.rate, rate) || !near(bound.seconds, seconds) {
         return wrong(format!(
             "{:.9e} B/s and {:.9e} s, but its cut gives {rate:.9e} and {seconds:.9e}",
+            bound.rate, bound.seconds
+        ));
+    }
+    Ok(())
+}
+
+/// The bound of an allreduce by disjoint sets that together have all ranks. The first set that can tell the sum of an
+/// element has heard of all others, each of which has sent something, and each of the others has to receive something more:
+/// 2 transfers of the element for every set but one. All of them leave a set, and enter one.
+fn check_sets(schedule: &Schedule, bound: &Bound) -> Result<(), String> {
+    let fabric = &schedule.fabric;
+    if schedule.collective != Collective::Allreduce {
+        return Err(format!("sets beside the cut bound an allreduce, found {}", schedule.collective.name()));
+    }
+    let mut set_of: Vec<Option<usize>> = vec![None; fabric.vertices.len()];
+    for (set, vertices) in std::iter::once(&bound.cut).chain(&bound.others).enumerate() {
+        for &vertex in vertices {
+            match set_of.get_mut(vertex) {
+                Some(known @ None) => *known = Some(set),
+                Some(Some(_)) => return Err(format!("vertex {vertex} is in two sets, or twice in one")),
+                None => return Err(format!("there is no vertex {vertex}")),
+            }
+        }
+    }
+    let sets = 1 + bound.others.len();
+    let mut has_rank = vec![false; sets];
+    for (rank, &vertex) in fabric.ranks.iter().enumerate() {
+        match set_of[vertex] {
+            Some(set) => has_rank[set] = true,
+            None => return Err(format!("rank {rank} is in none of its sets")),
+        }
+    }
+    if has_rank.contains(&false) {
+        return Err("one of its sets has no rank, so nothing has to leave it".into());
+    }
+    let between = || fabric.links.iter().filter(|link| set_of[link.from] != set_of[link.to]);
+    let out: f64 = between().filter(|link| set_of[link.from].is_some()).map(|link| link.bandwidth).sum();
+    let into: f64 = between().filter(|link| set_of[link.to].is_some()).map(|link| link.bandwidth).sum();
+    let rate = out.min(into);
+    let seconds = 2.0 * (sets - 1) as f64 * schedule.bytes as f64 / rate;
+    if !near(bound.rate, rate) || !near(bound.seconds, seconds) {
+        return Err(format!(
+            "{:.9e} B/s and {:.9e} s, but its {sets} sets give {rate:.9e} and {seconds:.9e}",
             bound.rate, bound.seconds
         ));
     }

@@ -288,6 +288,9 @@ impl Checker<'_> {
     fn check_bound(&self) -> Result<(), CollectiveError> {
         let bound = &self.stage.bound;
         let wrong = |what: String| Err(CollectiveError::new(format!("bound: {what}")));
+        if !bound.others.is_empty() {
+            return wrong("a stage is limited by one cut, found others beside it".into());
+        }
         let mut inside = vec![false; self.fabric.vertices.len()];
         for &vertex in &bound.cut {
             match inside.get_mut(vertex) {

@@ -50,6 +50,9 @@ struct Router<'a> {
     placements: Vec<Option<(usize, Vec<u32>)>>,
     /// Most connections that a vertex of each phase has had.
     highest: Vec<u32>,
+    /// For each phase how many vertices have each number of connections, and the lowest that one has.
+    levels: Vec<Vec<u32>>,
+    lowest: Vec<u32>,
     /// What the longest connection of each phase takes alone, and the phases together at least, s.
     longest: Vec<f64>,
     together: f64,
@@ -58,16 +61,36 @@ struct Router<'a> {
     steps: usize,
     search: Search,
     distances: Distances,
+    /// Phases that a connection may be in, by what a path costs at least.
+    waiting: Vec<(u32, usize)>,
+}
+
+/// What vertices before the destination cost at least, and the destination.
+#[derive(Clone, Copy)]
+struct Further {
+    each: u32,
+    last: u32,
+}
+
+impl Further {
+    /// Of a path over so many more vertices, the destination among them.
+    #[inline]
+    fn least(self, vertices: u32) -> u32 {
+        match vertices {
+            0 => 0,
+            vertices => (vertices - 1) * self.each + self.last,
+        }
+    }
 }
 
 /// What a search for a path knows of vertices; of others than this search has seen it knows nothing.
 ///
-/// What a path costs is the sum over its vertices, so the first neighbour from which a vertex is reached is one of a cheapest
-/// path to it: a vertex is queued once, in a bucket of those that cost as much (Dial 1969).
+/// Vertices are looked at in the order of what a path through them costs at least (Hart, Nilsson and Raphael 1968), from
+/// buckets of those that cost as much (Dial 1969). One that is reached for less than before is queued again.
 struct Search {
     reached: Vec<Reached>,
     number: u32,
-    /// By cost, modulo their number, which is a power of two above the cost of any vertex; a bit for each that is not empty.
+    /// By cost, modulo their number, which is a power of two above what one vertex adds to it; a bit for each that is not empty.
     buckets: Vec<Vec<u32>>,
     occupied: Vec<u64>,
 }
@@ -86,7 +109,7 @@ impl Search {
         Search { reached, number: 0, buckets: Vec::new(), occupied: Vec::new() }
     }
 
-    /// Forgets all; vertices cost `highest` at most.
+    /// Forgets all; from one vertex to the next the cost of a path grows by `highest` at most.
     fn begin(&mut self, highest: u32) {
         for word in 0..self.occupied.len() {
             while self.occupied[word] != 0 {
@@ -110,9 +133,10 @@ impl Search {
         self.reached[vertex].search == self.number
     }
 
-    fn reach(&mut self, vertex: usize, least: u32, from: u32) {
+    /// A vertex is reached for `least`, on a path that costs `total` at least.
+    fn reach(&mut self, vertex: usize, least: u32, from: u32, total: u32) {
         self.reached[vertex] = Reached { search: self.number, least, from };
-        let bucket = least as usize & (self.buckets.len() - 1);
+        let bucket = total as usize & (self.buckets.len() - 1);
         self.occupied[bucket / 64] |= 1 << (bucket % 64);
         self.buckets[bucket].push(vertex as u32);
     }
@@ -135,18 +159,14 @@ impl Search {
         None
     }
 
-    /// The vertices of one cost, whose bucket is empty then.
-    fn take(&mut self, cost: u32) -> Vec<u32> {
+    /// One of the vertices of a cost that [`Search::next`] names.
+    fn take(&mut self, cost: u32) -> Option<u32> {
         let bucket = cost as usize & (self.buckets.len() - 1);
-        self.occupied[bucket / 64] &= !(1 << (bucket % 64));
-        std::mem::take(&mut self.buckets[bucket])
-    }
-
-    /// Gives the memory of a bucket back to it.
-    fn give_back(&mut self, cost: u32, mut vertices: Vec<u32>) {
-        let bucket = cost as usize & (self.buckets.len() - 1);
-        vertices.clear();
-        self.buckets[bucket] = vertices;
+        let vertex = self.buckets[bucket].pop();
+        if self.buckets[bucket].is_empty() {
+            self.occupied[bucket / 64] &= !(1 << (bucket % 64));
+        }
+        vertex
     }
 }
 
@@ -253,12 +273,15 @@ impl<'a> Router<'a> {
             ends: vec![vec![0; network.nodes]; phases],
             placements: vec![None; set.connections.len()],
             highest: vec![0; phases],
+            levels: vec![vec![network.vertices as u32]; phases],
+            lowest: vec![0; phases],
             longest: vec![0.0; phases],
             together: resources.exchange_seconds((0..phases).map(|_| resources.switch_seconds())),
             seconds: limits.seconds.unwrap_or(f64::INFINITY),
             steps: limits.steps,
             search: Search::new(network.vertices),
             distances: Distances::new(network),
+            waiting: Vec::new(),
         }
     }
 
@@ -280,20 +303,58 @@ impl<'a> Router<'a> {
             }
             let (low, high) = self.window(connection);
             self.distances.aim(self.network, self.set.connections[connection].destination as usize);
-            let mut shortest: Option<(u32, Vec<u32>, usize)> = None;
-            for phase in low..=high {
-                // Only a shorter one than those found is of use.
-                let below = shortest.as_ref().map_or(u32::MAX, |(least, ..)| *least);
-                if let Some((cost, route)) = self.shortest(phase, connection, below) {
-                    shortest = Some((cost, route, phase));
-                }
-            }
-            match shortest {
+            match self.shortest_of(low..=high, connection) {
                 Some((_, route, phase)) => self.take(connection, phase, route),
                 None => failed.push(connection),
             }
         }
         Some(failed)
+    }
+
+    /// The cost, the route and the phase of a shortest path in any of the copies: of equal ones in the first.
+    fn shortest_of(
+        &mut self,
+        phases: std::ops::RangeInclusive<usize>,
+        connection: usize,
+    ) -> Option<(u32, Vec<u32>, usize)> {
+        let mut waiting = std::mem::take(&mut self.waiting);
+        waiting.clear();
+        waiting.extend(phases.filter_map(|phase| Some((self.least_cost(phase, connection)?, phase))));
+        // Those that may be cheap first: they leave little to look for in the others.
+        waiting.sort_unstable();
+        let mut shortest: Option<(u32, Vec<u32>, usize)> = None;
+        for &(least, phase) in &waiting {
+            let below = match &shortest {
+                Some((cost, _, known)) => cost + u32::from(phase < *known),
+                None => u32::MAX,
+            };
+            if least >= below {
+                continue;
+            }
+            if let Some((cost, route)) = self.shortest(phase, connection, below) {
+                shortest = Some((cost, route, phase));
+            }
+        }
+        self.waiting = waiting;
+        shortest
+    }
+
+    /// What a path in one copy of the graph costs at least, if its ends can be open.
+    fn least_cost(&self, phase: usize, connection: usize) -> Option<u32> {
+        let c = self.set.connections[connection];
+        let (source, destination) = (c.source as usize, c.destination as usize);
+        let ports_taken = |counts: &[u32], node: usize| self.resources.ports.is_some_and(|limit| counts[node] >= limit);
+        let is_closed = self.is_full(phase, source)
+            || self.is_full(phase, destination)
+            || ports_taken(&self.starts[phase], source)
+            || ports_taken(&self.ends[phase], destination);
+        let further = self.further(phase, destination);
+        (!is_closed).then(|| 1 + self.nodes[phase][source] + further.least(self.distances.of(source)))
+    }
+
+    /// What is known of the vertices before a destination in one copy of the graph.
+    fn further(&self, phase: usize, destination: usize) -> Further {
+        Further { each: 1 + self.lowest[phase], last: 1 + self.nodes[phase][destination] }
     }
 
     /// Phases that the orders leave to a connection.
@@ -320,34 +381,27 @@ impl<'a> Router<'a> {
 
     /// The cost and the route of a shortest path in one copy of the graph, if there is one that costs less than `below`.
     fn shortest(&mut self, phase: usize, connection: usize, below: u32) -> Option<(u32, Vec<u32>)> {
+        let least = self.least_cost(phase, connection).filter(|least| *least < below)?;
         let c = self.set.connections[connection];
         let (source, destination) = (c.source as usize, c.destination as usize);
-        let ports_taken = |counts: &[u32], node: usize| self.resources.ports.is_some_and(|limit| counts[node] >= limit);
-        if self.is_full(phase, source)
-            || self.is_full(phase, destination)
-            || ports_taken(&self.starts[phase], source)
-            || ports_taken(&self.ends[phase], destination)
-            || self.distances.of(source) + 1 >= below
-        {
-            return None;
-        }
-        self.search.begin(1 + self.highest[phase]);
-        self.search.reach(source, 1 + self.nodes[phase][source], u32::MAX);
-        let mut so_far = 0;
+        let further = self.further(phase, destination);
+        self.search.begin(2 * (1 + self.highest[phase]));
+        self.search.reach(source, 1 + self.nodes[phase][source], u32::MAX, least);
+        let mut so_far = least;
+        // All that is on a path as short is looked at, so that of several always the same is taken.
         while let Some(cost) = self.search.next(so_far)
-            && !self.search.is_seen(destination)
+            && (!self.search.is_seen(destination) || cost <= self.search.reached[destination].least)
         {
             so_far = cost;
-            let vertices = self.search.take(cost);
-            self.steps = self.steps.saturating_sub(vertices.len());
-            for &at in &vertices {
-                let at = at as usize;
-                let ends_here = self.network.vertices > self.network.nodes && at < self.network.nodes && at != source;
-                if !ends_here {
-                    self.go_on(phase, at, below);
-                }
+            let Some(at) = self.search.take(cost) else { break };
+            let at = at as usize;
+            self.steps = self.steps.saturating_sub(1);
+            let ends_here = self.network.vertices > self.network.nodes && at < self.network.nodes && at != source;
+            // What was reached for less in the meantime has been looked at.
+            let is_current = self.search.reached[at].least + further.least(self.distances.of(at)) == cost;
+            if !ends_here && is_current && at != destination {
+                self.go_on(phase, at, below, further);
             }
-            self.search.give_back(cost, vertices);
         }
         if !self.search.is_seen(destination) {
             return None;
@@ -361,7 +415,7 @@ impl<'a> Router<'a> {
     }
 
     /// Reaches the neighbours of a vertex from it; of several that reach one for as much, the first is kept.
-    fn go_on(&mut self, phase: usize, at: usize, below: u32) {
+    fn go_on(&mut self, phase: usize, at: usize, below: u32, further: Further) {
         let Router { network, resources, search, distances, .. } = self;
         let (nodes, links) = (&self.nodes[phase][..], &self.links[phase][..]);
         let most = resources.node_channels.unwrap_or(u32::MAX);
@@ -372,26 +426,40 @@ impl<'a> Router<'a> {
             let next = so_far + 1 + used;
             let known = search.reached[to];
             let is_seen = known.search == search.number;
-            if is_seen && (next > known.least || known.from <= at as u32) || used >= most && to < network.nodes {
+            let is_worse = next > known.least || next == known.least && known.from <= at as u32;
+            if is_seen && is_worse || used >= most && to < network.nodes {
                 continue;
             }
             if resources.link_channels.is_some_and(|limit| links[link] >= limit * network.multiplicity[link]) {
                 continue;
             }
-            if is_seen {
+            if is_seen && next == known.least {
                 search.reached[to].from = at as u32;
-            } else if next < below && next + distances.of(to) < below {
-                search.reach(to, next, at as u32);
+                continue;
+            }
+            let total = next + further.least(distances.of(to));
+            if total < below {
+                search.reach(to, next, at as u32, total);
             }
         }
     }
 
     fn count(&mut self, phase: usize, route: &[u32], adds: bool) {
         let change = |count: &mut u32| *count = if adds { *count + 1 } else { *count - 1 };
+        let levels = &mut self.levels[phase];
         for &vertex in route {
             let count = &mut self.nodes[phase][vertex as usize];
+            levels[*count as usize] -= 1;
             change(count);
+            if levels.len() <= *count as usize {
+                levels.push(0);
+            }
+            levels[*count as usize] += 1;
             self.highest[phase] = self.highest[phase].max(*count);
+            self.lowest[phase] = self.lowest[phase].min(*count);
+        }
+        while levels[self.lowest[phase] as usize] == 0 {
+            self.lowest[phase] += 1;
         }
         for pair in route.windows(2) {
             change(&mut self.links[phase][self.network.link(pair[0], pair[1])]);

@@ -7,8 +7,7 @@ use super::shares::Allowed;
 use super::{CompileError, apr, graded, improve, nested, shares};
 use crate::bounds::{Demand, least_switching, longest_value, lower_bounds};
 
-/// Vertices over which the paper's compiler may search where its plan is one candidate: about a second. Random patterns of
-/// 4,000 to 6,000 connections on 1,024 nodes took a third of it.
+/// Vertices over which the paper's compiler may search where its plan is one candidate: a second or two.
 const BASELINE_STEPS: usize = 60_000_000;
 
 /// Vertices of all phases for each connection, beyond which that is not even tried: it would not end.
