@@ -1,5 +1,6 @@
 //! What is wrong with a program: where, in which words, and what to do about it.
 
+use std::fmt;
 use std::ops::Range;
 
 use ariadne::{Color, Config, IndexType, Label, Report, ReportKind};
@@ -159,9 +160,9 @@ impl Diagnostics {
 
     /// For people: every finding with an excerpt of the source, the place marked, and what to do.
     pub fn render(&self, sources: &[Source], color: bool) -> String {
-        let mut cache = ariadne::FnCache::new(|name: &String| {
-            let source = sources.iter().find(|source| source.name == *name);
-            source.map(|source| displayed(&source.text)).ok_or_else(|| format!("no source {name}"))
+        let mut cache = ariadne::FnCache::new(|shown: &Shown| {
+            let source = sources.get(shown.number as usize);
+            source.map(|source| displayed(&source.text)).ok_or_else(|| format!("no source {shown}"))
         });
         let mut text = Vec::new();
         for diagnostic in self.list.iter().take(MAX_RENDERED) {
@@ -190,6 +191,31 @@ const MAX_LINE: usize = 400;
 
 /// The most bytes that a line may have for an excerpt to be made of it.
 const MAX_EXCERPT: usize = 1000;
+
+/// The most characters of a source's name that are shown.
+const MAX_NAME: usize = 200;
+
+/// A source as reports name it: the names that callers give need not differ.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+struct Shown {
+    number: u32,
+    name: String,
+}
+
+impl fmt::Display for Shown {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(&self.name)
+    }
+}
+
+/// The name of a source in one short line, as a caller may have given anything for it.
+fn shown_name(name: &str) -> String {
+    let mut shown: String = name.chars().take(MAX_NAME).map(|c| if c.is_control() { ' ' } else { c }).collect();
+    if name.chars().nth(MAX_NAME).is_some() {
+        shown.push('…');
+    }
+    shown
+}
 
 /// A source with what a terminal reacts to replaced byte by byte, so that places in it stay the same.
 fn displayed(text: &str) -> String {
@@ -233,14 +259,15 @@ fn without_excerpt(diagnostic: &Diagnostic, sources: &[Source]) -> String {
     let source = &sources[diagnostic.span.source as usize];
     let (line, column) = source.line_and_column(diagnostic.span.start);
     let message: String = diagnostic.message.chars().filter(|character| !character.is_control()).collect();
-    let mut text = format!("[{}] {severity}: {}:{line}:{column}: {message}\n", diagnostic.code, source.name);
+    let name = shown_name(&source.name);
+    let mut text = format!("[{}] {severity}: {name}:{line}:{column}: {message}\n", diagnostic.code);
     if let Some(help) = &diagnostic.help {
         text.push_str(&format!("  Help: {help}\n"));
     }
     text
 }
 
-type Location = (String, Range<usize>);
+type Location = (Shown, Range<usize>);
 
 fn location(span: Span, sources: &[Source]) -> Location {
     let source = &sources[span.source as usize];
@@ -250,7 +277,8 @@ fn location(span: Span, sources: &[Source]) -> Location {
     while !source.text.is_char_boundary(start) {
         start -= 1;
     }
-    (source.name.clone(), start..(span.end as usize).min(source.text.len()).max(start))
+    let shown = Shown { number: span.source, name: shown_name(&source.name) };
+    (shown, start..(span.end as usize).min(source.text.len()).max(start))
 }
 
 fn report(diagnostic: &Diagnostic, sources: &[Source], color: bool) -> Report<'static, Location> {

@@ -206,6 +206,28 @@ fn an_excerpt_shows_the_location() {
 }
 
 #[test]
+fn sources_of_one_name_have_excerpts_of_their_own() {
+    let source = |text: &str| Source { name: "same.fghc".into(), text: text.into() };
+    let first = source("q.\n");
+    let text = check(vec![first, source("% longer than the first\nmain :- wirte(1).\n")], None).render(false);
+    for part in ["same.fghc:2:9", "wirte(1)"] {
+        assert!(text.contains(part), "{part:?} is not in\n{text}");
+    }
+}
+
+#[test]
+fn names_of_sources_are_shown_in_one_short_line() {
+    // The second has a line too long for an excerpt.
+    let programs = ["main :- wirte(1).\n".to_owned(), format!("main :- wirte(1), X = {}.\n", "a".repeat(2000))];
+    for program in programs {
+        let name = "a name\nof many lines\n".repeat(1000);
+        let text = check(vec![Source { name, text: program }], None).render(false);
+        assert!(text.contains("a name of many lines a name"), "{text}");
+        assert!(text.len() < 2000, "{} bytes:\n{text}", text.len());
+    }
+}
+
+#[test]
 fn heads_are_linear_and_writing_guards_write_at_commitment() {
     assert_eq!(normal("p(X, f(X)) :- write(X) | true."), "p(X, f(_X1)) :- X = _X1 |\n    write(X).\n");
     assert_eq!(normal("p(X, ~(X+1))."), "p(X, _Value1) :- _Value2 := X + 1, _Value1 = _Value2 | true.\n");

@@ -1,11 +1,12 @@
 //! Exchanges and the solver above them: in virtual time, on threads, on the ranks of MPI.
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
-use weft_base::Interrupt;
+use weft_base::{Interrupt, memory};
 use weft_comm::{ElementCost, Program};
-use weft_conset::execute::{ConjugateGradients, Execution, Partitioned, Problem, Solution, Timed};
+use weft_conset::execute::{ConjugateGradients, Execution, Part, Partitioned, Problem, Solution, Timed};
 use weft_conset::{ConnectionSet, Schedule, Sealed};
 use weft_machine::Machine;
 use weft_mpi::Backend;
@@ -135,6 +136,20 @@ impl ExchangeRequest {
         }
     }
 
+    /// Whether there is memory for what some ranks of an exchange send and receive, with the messages that carry it; an
+    /// allocation that fails later would end the process.
+    fn check_memory(&self, execution: &Execution, ranks: Range<usize>) -> Result<(), LaunchError> {
+        if self.phantom {
+            return Ok(());
+        }
+        let parts = ranks.flat_map(|rank| execution.sends(rank).chain(execution.receives(rank)));
+        let of = |part: &Part| part.words.saturating_mul(execution.word_bytes).saturating_mul(2);
+        let bytes = parts.map(of).fold(0, u64::saturating_add);
+        let advice = "send lengths only, as phantoms, or fewer words";
+        memory::require(bytes, "an exchange of that many words", advice)
+            .map_err(|error| LaunchError::Usage(error.to_string()))
+    }
+
     fn timed(&self, execution: Execution) -> Timed {
         Timed { execution, iterations: self.iterations.max(1), warmup: self.warmup, phantom: self.phantom }
     }
@@ -174,6 +189,7 @@ pub fn simulate_exchange(
 ) -> Result<(ExchangeResult, Option<Trace>), LaunchError> {
     let execution = request.execution(Some(machine))?;
     let ranks = execution.plan.ranks();
+    request.check_memory(&execution, 0..ranks)?;
     let (timing, trace) = simulated(machine, ranks, &request.timed(execution), trace, interrupt)?;
     Ok((request.result(timing.seconds, ranks), trace))
 }
@@ -185,6 +201,7 @@ pub fn simulate_exchange(
 pub fn exchange_threads(request: &ExchangeRequest) -> Result<ExchangeResult, LaunchError> {
     let execution = request.execution(None)?;
     let ranks = execution.plan.ranks();
+    request.check_memory(&execution, 0..ranks)?;
     let timings = weft_threads::run(ranks, &request.timed(execution), &weft_threads::Options::default())?;
     Ok(request.result(timings[0].seconds.clone(), ranks))
 }
@@ -197,6 +214,7 @@ pub fn exchange_mpi_rank(backend: &Backend, request: &ExchangeRequest) -> Result
     let execution = request.execution(None)?;
     let ranks = execution.plan.ranks();
     check_size(backend, ranks)?;
+    request.check_memory(&execution, backend.rank()..backend.rank() + 1)?;
     let timing = backend.run(&request.timed(execution))?;
     Ok((backend.rank() == 0).then(|| request.result(timing.seconds, ranks)))
 }
@@ -259,4 +277,33 @@ pub fn solve_mpi_rank(backend: &Backend, request: &SolveRequest) -> Result<Optio
     check_size(backend, ranks)?;
     let solution = backend.run(&program)?;
     Ok((backend.rank() == 0).then_some(solution))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn request(words: u64, phantom: bool) -> ExchangeRequest {
+        let connection = serde_json::json!({"source": 0, "destination": 1, "words": words});
+        let set = serde_json::json!({"name": "large", "nodes": 64, "connections": [connection]});
+        serde_json::from_value(serde_json::json!({"set": set, "phantom": phantom})).expect("a request")
+    }
+
+    #[test]
+    fn data_for_which_there_is_no_memory_is_refused() {
+        let machine = weft_machine::find("iwarp64").expect("a machine of the catalogue");
+        // More than machines have, and the most words that a set may have.
+        for words in [1 << 45, 1 << 52] {
+            let data = request(words, false);
+            for error in [
+                exchange_threads(&data).expect_err("no memory"),
+                simulate_exchange(&machine, &data, false, &Interrupt::default()).expect_err("no memory"),
+            ] {
+                assert!(matches!(error, LaunchError::Usage(_)), "{error}");
+                assert!(error.to_string().starts_with("an exchange of that many words takes"), "{error}");
+            }
+        }
+        simulate_exchange(&machine, &request(1 << 45, true), false, &Interrupt::default()).expect("only lengths");
+        simulate_exchange(&machine, &request(10, false), false, &Interrupt::default()).expect("a few words");
+    }
 }

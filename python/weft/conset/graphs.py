@@ -15,7 +15,7 @@ import mmap
 import os
 import warnings
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -277,8 +277,8 @@ def _mesh(path: Path) -> tuple[np.ndarray, list[tuple[str, np.ndarray]]]:
     meshio = _package("meshio", path)
     size = path.stat().st_size
     _core.require_memory(40 * size, f"{path}: a mesh in a file of {size} bytes", "take a smaller one")
-    if path.suffix.lower() == ".ply":
-        _check_header(path)
+    if check := _CHECKS.get(path.suffix.lower()):
+        check(path)
     try:
         with within_memory(), _unheard(), np.errstate(all="ignore"):
             mesh = meshio.read(path)
@@ -319,6 +319,42 @@ def _check_header(path: Path) -> None:
     with path.open("rb") as file:
         if not any(line.strip() == b"end_header" for line in file):
             raise UsageError(f"{path}: expected a PLY file, whose header ends with the line end_header; it has none")
+
+
+def _check_counts(path: Path) -> None:
+    """Refuse an OFF file that ends before its counts."""
+    _check_behind(path, b"OFF", _is_content, "a line that counts vertices, faces and edges")
+
+
+def _check_bulk(path: Path) -> None:
+    """Refuse a Nastran file that ends before its first entry."""
+    _check_behind(
+        path, b"BEGIN BULK", lambda line: len(line) > 3 and not line.startswith((b"$", b"//", b"#")), "an entry"
+    )
+
+
+def _check_nodes(path: Path) -> None:
+    """Refuse an MDPA file that ends within its nodes."""
+    _check_behind(path, b"Begin Nodes", lambda line: b"End Nodes" in line, "the line End Nodes")
+
+
+def _is_content(line: bytes) -> bool:
+    return bool(line.strip()) and not line.strip().startswith(b"#")
+
+
+def _check_behind(path: Path, begin: bytes, ends: Callable[[bytes], bool], expected: str) -> None:
+    """Refuse a file without a line that ends what a line begins, at whose end meshio would wait for ever."""
+    with path.open("rb") as file:
+        for line in file:
+            if line.strip().startswith(begin) and not any(ends(behind) for behind in file):
+                raise UsageError(f"{path}: expected {expected} behind the line {begin.decode()}; the file ends before")
+
+
+_CHECKS = {
+    ".ply": _check_header, ".off": _check_counts, ".mdpa": _check_nodes,
+    **dict.fromkeys((".bdf", ".fem", ".nas"), _check_bulk),
+}  # fmt: skip
+"""By suffix, what is looked at before meshio reads a file, as it waits for more lines at the ends of some."""
 
 
 class _Patience(io.StringIO):

@@ -225,6 +225,9 @@ def test_costs_that_are_none_are_refused(tmp_path, old, new, reason):
             "expected a sparse matrix in Matrix Market format",
         ),
         ("m.ply", b"ply\nformat ascii 1.0\ncomment end_header\n", "whose header ends with the line end_header"),
+        ("m.off", b"OFF\n# Created by \xe2\x80\xa8 65536", "expected a line that counts vertices, faces and edges"),
+        ("m.bdf", b"BEGIN BULK\n$ a comment\n\n", "expected an entry behind the line BEGIN BULK"),
+        ("m.mdpa", b"Begin Nodes\n1 0 0 0\n", "expected the line End Nodes behind the line Begin Nodes"),
         (
             "m.obj",
             b"v 0 0 0\nv 1e200 0 0\nv 0 1 0\nf 1 2 3\n",
