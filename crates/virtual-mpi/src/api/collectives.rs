@@ -474,16 +474,18 @@ pub(crate) fn allgatherv_plan(
     allgather_slots(rank, comm, Memory::of(sendbuf, sendcount, sendtype), slots, false)
 }
 
+/// `sends` is None in place: what is received is sent before.
 fn alltoall_slots(
     rank: &Rank,
     (comm, described): (&Communicator, Described),
-    sends: Slots,
+    sends: Option<Slots>,
     receives: Slots,
     equal: bool,
 ) -> Result<Plan, Fault> {
-    if !comm.is_inter() {
+    if let Some(sends) = sends.as_ref().filter(|_| !comm.is_inter()) {
         compare_own(rank, sends.slots[comm.rank()], receives.slots[comm.rank()], equal)?;
     }
+    let sends = sends.unwrap_or_else(|| receives.clone());
     let (lens, rank) = (receives.lens(rank)?, rank_for_ever(rank));
     sends.lens(rank)?;
     Ok(Plan::new(described, move |links| {
@@ -514,9 +516,9 @@ pub(crate) fn alltoall_plan(
     no_in_place(&object, sendbuf)?;
     let receives = Slots::equal(rank, recvbuf, recvcount, recvtype, object.peers())?;
     let sends = if is_in_place(sendbuf) {
-        receives.clone()
+        None
     } else {
-        Slots::equal(rank, sendbuf, sendcount, sendtype, object.peers())?
+        Some(Slots::equal(rank, sendbuf, sendcount, sendtype, object.peers())?)
     };
     let elements = receives.elements_of_each(rank)?;
     let described = described_parts(Described::default(), &object, elements, true);
@@ -539,9 +541,9 @@ pub(crate) fn alltoallv_plan(
     no_in_place(&object, sendbuf)?;
     let receives = Slots::varying(rank, recvbuf, recvcounts, Some(rdispls), recvtype, object.peers())?;
     let sends = if is_in_place(sendbuf) {
-        receives.clone()
+        None
     } else {
-        Slots::varying(rank, sendbuf, sendcounts, Some(sdispls), sendtype, object.peers())?
+        Some(Slots::varying(rank, sendbuf, sendcounts, Some(sdispls), sendtype, object.peers())?)
     };
     // A rank that gets something from all gets it from itself, too: all send what all receive.
     let (kinds, _) = receives.elements_of_each(rank)?;
@@ -566,9 +568,9 @@ pub(crate) fn alltoallw_plan(
     no_in_place(&object, sendbuf)?;
     let receives = Slots::general(recvbuf, recvcounts, |index| rdispls.get(index), recvtypes, object.peers());
     let sends = if is_in_place(sendbuf) {
-        receives.clone()
+        None
     } else {
-        Slots::general(sendbuf, sendcounts, |index| sdispls.get(index), sendtypes, object.peers())
+        Some(Slots::general(sendbuf, sendcounts, |index| sdispls.get(index), sendtypes, object.peers()))
     };
     alltoall_slots(rank, (&object, Described::default()), sends, receives, false)
 }
