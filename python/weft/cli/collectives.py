@@ -161,7 +161,7 @@ def _summary(schedule: CollectiveSchedule) -> None:
         typer.echo(f"    limited by        {_cut(cut)}")
     if schedule.exchange_cut:
         limit = _cut(schedule.exchange_cut, schedule.exchange_others)
-        typer.echo(f"    limited by        {limit}, in any form")
+        typer.echo(f"    limited by        {limit}")
 
 
 def _scope(schedule: CollectiveSchedule) -> str:
@@ -169,7 +169,7 @@ def _scope(schedule: CollectiveSchedule) -> str:
     if len(schedule.stages) > 1:
         return "by bandwidth alone, for reducing first and copying then"
     if schedule.exchange_others:
-        return "by bandwidth alone, for all that sends elements and their sums each on its own"
+        return "by bandwidth alone, without coding elements"
     return "by bandwidth alone, whatever the form"
 
 
@@ -204,7 +204,7 @@ def _cut(cut: list[str], others: int = 0) -> str:
     """The smallest description of a cut: its vertices, or how many; of several sets of vertices, the first."""
     shown = f"{', '.join(cut[:4])}{f' and {len(cut) - 4:,} more' if len(cut) > 4 else ''}"
     if others:
-        return f"what leaves each of {others + 1:,} sets, the first of which is {shown}"
+        return f"what leaves each of {others + 1:,} sets, such as {shown}"
     return f"what crosses between {shown} and the rest"
 
 

@@ -87,7 +87,7 @@ def test_an_exchange_is_written_verified_and_shown(ring: Path, tmp_path: Path) -
     assert done.returncode == 0, done.stderr
     assert "rounds" in done.stdout
     assert "considered" in done.stdout
-    assert "what leaves each of 4 sets, the first of which is node 0, in any form" in done.stdout
+    assert "what leaves each of 4 sets, such as node 0" in done.stdout
     done = _weft("verify", str(output), "--pattern", "allreduce")
     assert done.returncode == 0
     assert "rounds" in done.stdout
