@@ -60,7 +60,7 @@ class Work:
         self.binned = self.index % BINS
         whole = np.dtype(dtype).kind == "i"
         self.keys = chance.integers(0, np.iinfo(dtype).max, n, dtype) if whole else chance.random(n).astype(dtype)
-        self.places, self.ranks = np.arange(n, dtype=np.int32), np.zeros(n, np.int32)
+        self.positions, self.ranks = np.arange(n, dtype=np.int32), np.zeros(n, np.int32)
         self.side = 1 << (n.bit_length() // 2)
         needed = _core.array_send_workspace_bytes(self.a, self.out, threads)
         workspace = _core.SendWorkspace(needed) if needed else None
@@ -95,7 +95,7 @@ class Work:
         if row == "histogram":
             return baselines(row, self.ones, self.binned, self.bins)
         if row == "rank":
-            return baselines(row, self.keys, self.places, self.ranks)
+            return baselines(row, self.keys, self.positions, self.ranks)
         if row == "gather" or row.startswith("send"):
             other = "send overwriting" if row == "send refusing" else row
             return baselines(other, self.a, self.index, self.out)
