@@ -40,6 +40,8 @@ _OPERATORS_LIKE = (
     ("min bool", "and bool"),
     ("logior bool", "or bool"),
     ("logand bool", "and bool"),
+    ("or", "logior"),
+    ("and", "logand"),
 )
 """Of reductions, scans and sends: operators that are not measured, and those that take as long."""
 

@@ -92,6 +92,18 @@ def test_the_interval_of_here_is_that_of_unseen_programs(tmp_path):
     assert total.high_s == pytest.approx(total.real_s / 0.96)
 
 
+def test_booleans_that_are_combined_are_priced_as_bits_are(tmp_path):
+    def program():
+        vp = weft.pvar.VPSet((64, 128))
+        x = vp.zeros(bool)
+        with vp.where(vp.coordinate(0) < 9):
+            weft.pvar.send(x, vp.address(), combine="or")
+
+    kinds = dict.fromkeys(("less_int32", "select", "broadcast_1_bytes", "send_logior_int32,_in_order"), 1e-9)
+    found = estimate(program, "here", costs=costs_file(tmp_path, **kinds))
+    assert any("'send or bool, in order, selected' was not measured" in note for note in found.notes), found.notes
+
+
 def test_a_type_that_was_not_measured_is_priced_as_one_that_was(tmp_path):
     path = costs_file(tmp_path, add_float64=1e-9, broadcast_8_bytes=0.0)
     found = estimate(additions(), "here", costs=path)
