@@ -49,9 +49,10 @@ pub fn packed(
     cut: &Cut,
     interrupt: &Interrupt,
 ) -> Option<(Vec<PackedTree>, i64)> {
-    let needed = needed(vertices, edges, ranks, roots, cut, interrupt);
+    let whole = Problem { vertices, edges, ranks, roots, cut, interrupt };
+    let needed = whole.needed();
     let edges = needed.as_deref().unwrap_or(edges);
-    let problem = Problem { vertices, edges, ranks, roots, cut, interrupt };
+    let problem = Problem { edges, ..whole };
     let mut direct = problem.without_switches(1, 1)?;
     if direct.reached < 1.0 && ranks.len() <= MAX_RANKS && edges.iter().all(|edge| edge.2 <= MAX_FINE) {
         problem.refine(&mut direct)?;
@@ -61,49 +62,43 @@ pub fn packed(
     Some((trees, supply))
 }
 
-/// Edges without capacity where the most that the cut allows reaches every rank without them: those at switches that no
-/// shortest flow passes. Of a small group of a large machine that is nearly all. `None` where switches are few, or would no
-/// longer pass on as much as they get.
-fn needed(
-    vertices: usize,
-    edges: &[Edge],
-    ranks: &[usize],
-    roots: &[usize],
-    cut: &Cut,
-    interrupt: &Interrupt,
-) -> Option<Vec<Edge>> {
-    if vertices - ranks.len() <= MANY_SWITCHES {
-        return None;
-    }
-    let mut network = FlowNetwork::new(vertices + 1);
-    let number = |&(from, to, capacity): &Edge| network.add(from, to, capacity * cut.inside);
-    let numbers: Vec<usize> = edges.iter().map(number).collect();
-    roots.iter().for_each(|&root| {
-        network.add(vertices, root, cut.exit);
-    });
-    let all = cut.exit * roots.len() as i64;
-    let mut is_kept = vec![false; vertices];
-    ranks.iter().for_each(|&rank| is_kept[rank] = true);
-    for &rank in ranks {
-        if interrupt.is_requested() || network.max_flow(vertices, rank, all) < all {
+impl Problem<'_> {
+    /// Edges without capacity where the most that the cut allows reaches every rank without them: those at switches that
+    /// no shortest flow passes. Of a small group of a large machine that is nearly all. `None` where switches are few, or
+    /// would no longer pass on as much as they get.
+    fn needed(&self) -> Option<Vec<Edge>> {
+        let Problem { vertices, edges, ranks, roots, cut, interrupt } = *self;
+        if vertices - ranks.len() <= MANY_SWITCHES {
             return None;
         }
-        for (edge, _) in edges.iter().zip(&numbers).filter(|(_, number)| network.carried(**number) > 0) {
-            (is_kept[edge.0], is_kept[edge.1]) = (true, true);
+        let mut network = FlowNetwork::new(vertices + 1);
+        let number = |&(from, to, capacity): &Edge| network.add(from, to, capacity * cut.inside);
+        let numbers: Vec<usize> = edges.iter().map(number).collect();
+        roots.iter().for_each(|&root| {
+            network.add(vertices, root, cut.exit);
+        });
+        let all = cut.exit * roots.len() as i64;
+        let mut is_kept = vec![false; vertices];
+        ranks.iter().for_each(|&rank| is_kept[rank] = true);
+        for &rank in ranks {
+            if interrupt.is_requested() || network.max_flow(vertices, rank, all) < all {
+                return None;
+            }
+            for (edge, _) in edges.iter().zip(&numbers).filter(|(_, number)| network.carried(**number) > 0) {
+                (is_kept[edge.0], is_kept[edge.1]) = (true, true);
+            }
         }
+        let kept = |&(from, to, capacity): &Edge| (from, to, if is_kept[from] && is_kept[to] { capacity } else { 0 });
+        let edges: Vec<Edge> = edges.iter().map(kept).collect();
+        let mut surplus = vec![0i64; vertices];
+        for &(from, to, capacity) in &edges {
+            surplus[from] -= capacity;
+            surplus[to] += capacity;
+        }
+        ranks.iter().for_each(|&rank| surplus[rank] = 0);
+        surplus.iter().all(|&surplus| surplus == 0).then_some(edges)
     }
-    let kept = |&(from, to, capacity): &Edge| (from, to, if is_kept[from] && is_kept[to] { capacity } else { 0 });
-    let edges: Vec<Edge> = edges.iter().map(kept).collect();
-    let mut surplus = vec![0i64; vertices];
-    for &(from, to, capacity) in &edges {
-        surplus[from] -= capacity;
-        surplus[to] += capacity;
-    }
-    ranks.iter().for_each(|&rank| surplus[rank] = 0);
-    surplus.iter().all(|&surplus| surplus == 0).then_some(edges)
-}
 
-impl Problem<'_> {
     /// Takes all switches out while `share` of `fine` parts of what the cut allows is distributed, as far as that can be.
     fn without_switches(&self, share: i64, fine: i64) -> Option<Direct> {
         let mut logical = Logical::new(self.vertices, self.edges);
