@@ -73,6 +73,26 @@ impl fmt::Display for ElementType {
     }
 }
 
+/// Calls a generic function with the type of elements.
+macro_rules! for_type {
+    ($kind:expr, $function:ident($($argument:expr),*)) => {
+        match $kind {
+            $crate::primitives::ElementType::Bool => $function::<$crate::primitives::element::Bool8>($($argument),*),
+            $crate::primitives::ElementType::Int8 => $function::<i8>($($argument),*),
+            $crate::primitives::ElementType::Int16 => $function::<i16>($($argument),*),
+            $crate::primitives::ElementType::Int32 => $function::<i32>($($argument),*),
+            $crate::primitives::ElementType::Int64 => $function::<i64>($($argument),*),
+            $crate::primitives::ElementType::Uint8 => $function::<u8>($($argument),*),
+            $crate::primitives::ElementType::Uint16 => $function::<u16>($($argument),*),
+            $crate::primitives::ElementType::Uint32 => $function::<u32>($($argument),*),
+            $crate::primitives::ElementType::Uint64 => $function::<u64>($($argument),*),
+            $crate::primitives::ElementType::Float32 => $function::<f32>($($argument),*),
+            $crate::primitives::ElementType::Float64 => $function::<f64>($($argument),*),
+        }
+    };
+}
+pub(super) use for_type;
+
 /// A boolean as numpy keeps it: a byte, true unless it is 0. Not Rust's `bool`, of which other bytes than 0 and 1 are
 /// undefined behaviour while views of numpy's arrays can hold any.
 #[derive(Clone, Copy, Debug)]

@@ -6,7 +6,7 @@
 //! already. A number is sorted as the upper bits of a word whose lower bits are its index: of 64 bits where both fit, else
 //! of 128.
 
-use super::element::{Bool8, Element};
+use super::element::{Bool8, Element, for_type};
 use super::view::Selection;
 use super::{ElementType, PrimitiveError, View, finished};
 use crate::{Execution, Stop};
@@ -48,9 +48,9 @@ pub unsafe fn rank<'a>(
     // the type that it has.
     let passes = unsafe {
         match out.kind {
-            ElementType::Int64 => of_type(x, out.elements_mut::<i64>(), descending, selection, stop),
+            ElementType::Int64 => for_type!(x.kind, ranked(x, out.elements_mut::<i64>(), descending, selection, stop)),
             ElementType::Int32 if i32::try_from(x.length).is_ok() => {
-                of_type(x, out.elements_mut::<i32>(), descending, selection, stop)
+                for_type!(x.kind, ranked(x, out.elements_mut::<i32>(), descending, selection, stop))
             }
             actual => {
                 let wanted =
@@ -64,33 +64,16 @@ pub unsafe fn rank<'a>(
 
 /// # Safety
 ///
-/// The memory of `x` is what [`View`] says.
-unsafe fn of_type<R: Position>(
+/// The memory of `x` is what [`View`] says, and its elements are of this type.
+unsafe fn ranked<T: Ordered>(
     x: View,
-    out: &mut [R],
+    out: &mut [impl Position],
     descending: bool,
     selection: Selection<'_>,
     stop: Stop<'_>,
 ) -> Result<u32, PrimitiveError> {
-    macro_rules! ranked {
-        ($type:ty) => {
-            // SAFETY: the memory is what `View` says (this function's condition), and elements are of this type.
-            Ranking { x: unsafe { x.slice::<$type>() }, descending, selection, stop }.write(out)
-        };
-    }
-    match x.kind {
-        ElementType::Bool => ranked!(Bool8),
-        ElementType::Int8 => ranked!(i8),
-        ElementType::Int16 => ranked!(i16),
-        ElementType::Int32 => ranked!(i32),
-        ElementType::Int64 => ranked!(i64),
-        ElementType::Uint8 => ranked!(u8),
-        ElementType::Uint16 => ranked!(u16),
-        ElementType::Uint32 => ranked!(u32),
-        ElementType::Uint64 => ranked!(u64),
-        ElementType::Float32 => ranked!(f32),
-        ElementType::Float64 => ranked!(f64),
-    }
+    // SAFETY: the elements are what this function's condition says.
+    Ranking { x: unsafe { x.slice::<T>() }, descending, selection, stop }.write(out)
 }
 
 /// What a rank is kept as.

@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 
-use super::element::{Bool8, Element};
+use super::element::{Bool8, Element, for_type};
 use super::lines::with_streaming;
 use super::*;
 
@@ -57,25 +57,6 @@ impl Number for Bool8 {
     fn bits(self) -> u64 {
         self.holds().into()
     }
-}
-
-/// Calls a generic function with the type of elements.
-macro_rules! for_type {
-    ($kind:expr, $function:ident($($argument:expr),*)) => {
-        match $kind {
-            ElementType::Bool => $function::<Bool8>($($argument),*),
-            ElementType::Int8 => $function::<i8>($($argument),*),
-            ElementType::Int16 => $function::<i16>($($argument),*),
-            ElementType::Int32 => $function::<i32>($($argument),*),
-            ElementType::Int64 => $function::<i64>($($argument),*),
-            ElementType::Uint8 => $function::<u8>($($argument),*),
-            ElementType::Uint16 => $function::<u16>($($argument),*),
-            ElementType::Uint32 => $function::<u32>($($argument),*),
-            ElementType::Uint64 => $function::<u64>($($argument),*),
-            ElementType::Float32 => $function::<f32>($($argument),*),
-            ElementType::Float64 => $function::<f64>($($argument),*),
-        }
-    };
 }
 
 fn view<T: Element>(values: &[T]) -> View {
