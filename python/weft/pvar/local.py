@@ -124,11 +124,10 @@ class Local:
 
     def rank(self, data: Array, descending: bool, mask: Array | None, dtype: Any) -> tuple[Array, int]:
         """By a stable sort."""
-        keys = sort_keys(data, descending)
-        chosen = keys.reshape(-1) if mask is None else keys[mask]
-        ranks = np.empty(chosen.size, dtype)
-        ranks[np.argsort(chosen, kind="stable")] = np.arange(chosen.size)
-        return placed(ranks, keys.shape, mask), 0
+        keys = sort_keys(data, descending, mask)
+        ranks = np.empty(keys.size, dtype)
+        ranks[np.argsort(keys, kind="stable")] = np.arange(keys.size)
+        return placed(ranks, data.shape, mask), 0
 
     def is_with(self, other: Any) -> bool:
         """Those of one process."""

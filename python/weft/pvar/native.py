@@ -138,7 +138,7 @@ class Native(Local):
 
     def rank(self, data: Array, descending: bool, mask: Array | None, dtype: Any) -> tuple[Array, int]:
         """By the kernel; a float32 holds what a float16 does."""
-        ranks = self.empty(data.shape, np.dtype(dtype))
+        ranks = self.empty(data.shape, dtype)
         known = data.astype(np.float32) if data.dtype.char == "e" else data
         return ranks, _core.array_rank(known, ranks, descending, mask)
 

@@ -267,12 +267,10 @@ class OverRanks:
 
     def rank(self, data: Array, descending: bool, mask: Array | None, dtype: Any) -> tuple[Array, int]:
         """By a sample sort. Collective."""
-        keys = sort_keys(data, descending)
-        chosen = keys.reshape(-1) if mask is None else keys[mask]
         addresses = self._own_addresses() if mask is None else self._own_addresses()[mask.reshape(-1)]
         call = digest("rank of {} on {}", _who(mask), self._whole)
         ranks = sample_sort.ranks(
-            chosen,
+            sort_keys(data, descending, mask),
             addresses,
             self.ranks,
             self._run.rank,

@@ -10,8 +10,10 @@ _SIGN = 1 << 63
 _LAST = (1 << 64) - 1
 
 
-def sort_keys(data: Array, descending: bool) -> Array:
-    """Numbers of 64 bits without sign in the order of the elements, equal ones for 0.0 and -0.0, the last for NaNs.
+def sort_keys(data: Array, descending: bool, mask: Array | None) -> Array:
+    """Numbers of 64 bits without sign in the order of the selected elements, in one axis.
+
+    They are equal for 0.0 and -0.0, and the last for NaNs.
 
     Parameters
     ----------
@@ -19,7 +21,10 @@ def sort_keys(data: Array, descending: bool) -> Array:
         Of any dtype but complex ones.
     descending
         The largest first.
+    mask
+        Which elements are selected; None for all.
     """
+    data = data.reshape(-1) if mask is None else data[mask]
     nan = None
     if data.dtype.kind == "f":
         # Of -0.0 the sum is 0.0. What a float32 or float16 holds a float64 holds exactly.
