@@ -173,11 +173,8 @@ def judge(family: Family, seconds: dict[int, list[float]], side: str, report: Re
         cheaper = [min(round_) for round_ in zip(*beside, strict=True)]
         report.figure(f"{family.name_of(by)}: a point{side}", harness.spread(points[by]), "ns")
         cost = harness.spread(harness.ratios(points[by], cheaper))
-        name = f"{family.name_of(by)}: of the sizes beside it{side}"
-        if side:
-            report.figure(name, cost, "ratio")
-        else:
-            report.figure(name, cost, "ratio", MAX_NEIGHBOUR, "at most")
+        target = None if side else MAX_NEIGHBOUR
+        report.figure(f"{family.name_of(by)}: of the sizes beside it{side}", cost, "ratio", target, "at most")
 
 
 def options(parser: argparse.ArgumentParser) -> None:

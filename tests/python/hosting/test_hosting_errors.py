@@ -12,6 +12,15 @@ pytestmark = [
     pytest.mark.skipif(importlib.util.find_spec("mpi4py") is None, reason="mpi4py is not installed"),
 ]
 
+
+def run(tmp_path, capfd, program, **options):
+    """The lines that a script prints."""
+    script = tmp_path / "program.py"
+    script.write_text(program)
+    weft.run(script, **options)
+    return capfd.readouterr().out.splitlines()
+
+
 WINDOW = """\
 from mpi4py import MPI
 window = MPI.Win.Allocate(8, comm=MPI.COMM_WORLD)
@@ -29,10 +38,7 @@ window.Free()
 
 
 def test_freeing_a_window_asks_the_error_handler_of_the_window(tmp_path, capfd):
-    script = tmp_path / "program.py"
-    script.write_text(WINDOW)
-    weft.run(script, on="ipsc860", ranks=2)
-    assert capfd.readouterr().out.splitlines() == ["True", "True"]
+    assert run(tmp_path, capfd, WINDOW, on="ipsc860", ranks=2) == ["True", "True"]
 
 
 ONE_SIDED = """\
@@ -64,10 +70,7 @@ window.Free()
 
 @pytest.mark.parametrize("isolate", [False, True], ids=["one process", "a process each"])
 def test_operations_of_one_sided_calls_reduce_nothing(tmp_path, capfd, isolate):
-    script = tmp_path / "program.py"
-    script.write_text(ONE_SIDED)
-    weft.run(script, on="ipsc860", ranks=2, isolate=isolate)
-    assert capfd.readouterr().out.splitlines() == ["[1.0, 1.0]"] * 2
+    assert run(tmp_path, capfd, ONE_SIDED, on="ipsc860", ranks=2, isolate=isolate) == ["[1.0, 1.0]"] * 2
 
 
 ALIASED = """\
@@ -101,10 +104,7 @@ print(buffer.sum() == (4 * size - 1) * 2 * size)
 
 @pytest.mark.parametrize("isolate", [False, True], ids=["one process", "a process each"])
 def test_a_rank_cannot_send_to_itself_what_lies_where_it_receives(tmp_path, capfd, isolate):
-    script = tmp_path / "program.py"
-    script.write_text(ALIASED)
-    weft.run(script, on="ipsc860", ranks=3, isolate=isolate)
-    assert capfd.readouterr().out.splitlines() == ["True"] * 3
+    assert run(tmp_path, capfd, ALIASED, on="ipsc860", ranks=3, isolate=isolate) == ["True"] * 3
 
 
 KINDS = """\
@@ -123,7 +123,4 @@ window.Free()
 
 
 def test_a_wrong_kind_of_attribute_is_no_error_of_the_window(tmp_path, capfd):
-    script = tmp_path / "program.py"
-    script.write_text(KINDS)
-    weft.run(script, on="ipsc860", ranks=2)
-    assert capfd.readouterr().out.splitlines() == ["True", "True"]
+    assert run(tmp_path, capfd, KINDS, on="ipsc860", ranks=2) == ["True", "True"]

@@ -10,7 +10,7 @@ from mpi4py import MPI
 comm = MPI.COMM_WORLD
 rank, size = comm.rank, comm.size
 INT = MPI.INT64_T
-width = 16  # rooms for a part, of which less is sent
+width = 16  # elements that a part has, of which less is sent
 
 
 def before(words):
