@@ -48,9 +48,8 @@ struct Router<'a> {
     starts: Vec<Vec<u32>>,
     ends: Vec<Vec<u32>>,
     placements: Vec<Option<(usize, Vec<u32>)>>,
-    /// Most connections that a vertex of each phase has had.
-    highest: Vec<u32>,
-    /// For each phase how many vertices have each number of connections, and the lowest that one has.
+    /// For each phase how many vertices have each number of connections up to the highest that one has had, and the lowest
+    /// that one has.
     levels: Vec<Vec<u32>>,
     lowest: Vec<u32>,
     /// What the longest connection of each phase takes alone, and the phases together at least, s.
@@ -272,7 +271,6 @@ impl<'a> Router<'a> {
             starts: vec![vec![0; network.nodes]; phases],
             ends: vec![vec![0; network.nodes]; phases],
             placements: vec![None; set.connections.len()],
-            highest: vec![0; phases],
             levels: vec![vec![network.vertices as u32]; phases],
             lowest: vec![0; phases],
             longest: vec![0.0; phases],
@@ -385,7 +383,7 @@ impl<'a> Router<'a> {
         let c = self.set.connections[connection];
         let (source, destination) = (c.source as usize, c.destination as usize);
         let further = self.further(phase, destination);
-        self.search.begin(2 * (1 + self.highest[phase]));
+        self.search.begin(2 * self.levels[phase].len() as u32);
         self.search.reach(source, 1 + self.nodes[phase][source], u32::MAX, least);
         let mut so_far = least;
         // All that is on a path as short is looked at, so that of several always the same is taken.
@@ -455,7 +453,6 @@ impl<'a> Router<'a> {
                 levels.push(0);
             }
             levels[*count as usize] += 1;
-            self.highest[phase] = self.highest[phase].max(*count);
             self.lowest[phase] = self.lowest[phase].min(*count);
         }
         while levels[self.lowest[phase] as usize] == 0 {
@@ -564,8 +561,11 @@ mod tests {
             let set = ConnectionSet::new("one", 20, vec![connection]).unwrap();
             let limits = Limits { phases: (1, 1), steps: usize::MAX, seconds: None };
             let mut router = Router::new(&set, &network, &resources, 1, limits);
-            router.highest[0] = *used.iter().max().unwrap();
-            router.nodes[0].copy_from_slice(&used);
+            for (vertex, &count) in used.iter().enumerate() {
+                (0..count).for_each(|_| router.count(0, &[vertex as u32], true));
+            }
+            prop_assert_eq!(&router.nodes[0], &used);
+            prop_assert_eq!(Some(&router.lowest[0]), used.iter().min());
             router.distances.aim(&network, destination);
             let least = by_relaxing(&network, &used, source, destination);
             let path = router.shortest(0, 0, u32::MAX);
