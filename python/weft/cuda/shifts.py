@@ -39,7 +39,7 @@ def shift_all(x: Any, shifts: Sequence[tuple[int, int, Any]], outputs: Sequence[
             for (by, axis, _), edge in zip(shifts, edges, strict=True)
         )
         arrays = [x, *outputs, *(edge for edge in edges if edge is not None and not isinstance(edge, np.generic))]
-        width = vector_width(x.shape, x.itemsize, tuple(array.data.ptr for array in arrays))
+        width = vector_width(x.shape, x.itemsize, tuple(array.data.ptr for array in arrays), wanted)
         kernel: ShiftKernel = _kernel(tuple(x.shape), x.itemsize, width, wanted)
         arguments = [x, *outputs, *(edge for edge in edges if edge is not None)]
         launch(kernel.source, "shifts", kernel.blocks, (kernel.threads,), arguments)

@@ -10,6 +10,7 @@ import numpy as np
 
 from weft.cuda.launching import launch, resident_blocks
 from weft.cuda.stencil_source import TYPES, Grid, StencilKernel, stencil_kernel, vector_width
+from weft.cuda.stencil_tuning import tuned
 
 
 def apply(
@@ -46,7 +47,8 @@ def apply(
         other = cupy.empty_like(x) if steps > 1 else result
         addresses = [array.data.ptr for array in (x, result, other, *arrays)]
         width = vector_width(grid, x.itemsize, addresses)
-        kernel = _kernel(grid, np.dtype(x.dtype).name, coefficients, tuple(boundary), width)
+        cache = int(x.device.attributes["L2CacheSize"])
+        kernel = _kernel(grid, np.dtype(x.dtype).name, coefficients, tuple(boundary), width, cache)
         across, down = kernel.threads
         resident = resident_blocks(kernel.source, "stencil", across * down, x.device.id)
         planes = np.int32(_planes(kernel, resident))
@@ -84,5 +86,8 @@ def _kernel(
     coefficients: tuple[tuple[tuple[int, ...], float | None], ...],
     boundary: tuple[tuple[Any, Any], ...],
     width: int,
+    cache: int,
 ) -> StencilKernel:
-    return stencil_kernel(grid, dtype, dict(coefficients), boundary, width)
+    points = dict(coefficients)
+    tuning = tuned(grid, points, np.dtype(dtype).itemsize, width, cache)
+    return stencil_kernel(grid, dtype, points, boundary, tuning)

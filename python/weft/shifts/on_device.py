@@ -26,6 +26,7 @@ def shift_all(sources: Sequence[Any], wanted: Sequence[Shift], out: Any = None) 
     if len({array.device.id for array in arrays}) > 1:
         return None
     with arrays[0].device:
+        borrowing.wait()
         described = [one for shift in wanted if (one := _described(shift, arrays[shift.source])) is not None]
         if len(described) < len(wanted):
             return None
@@ -40,6 +41,7 @@ def shift_all(sources: Sequence[Any], wanted: Sequence[Shift], out: Any = None) 
             own = [at for at, shift in enumerate(wanted) if shift.source == number]
             if own:
                 shifts.shift_all(array, [described[at] for at in own], [results[at] for at in own])
+        borrowing.keep([*sources, *(shift.boundary for shift in wanted)])
         return [borrowing.back(result, sources[shift.source]) for result, shift in zip(results, wanted, strict=True)]
 
 

@@ -39,7 +39,7 @@ def apply(stencil: Stencil, x: Any, *, out: Any, steps: int, mesh_axes: Mapping[
     steps = counted("steps", steps)
     if mesh_axes:
         return by_shards.apply(stencil, x, steps, mesh_axes)
-    if not _fuses(stencil, x):
+    if not _fuses(stencil, x) or x.size * x.dtype.itemsize >= MIN_LENT_BYTES:
         launched = on_device.apply(stencil, x, out=out, steps=steps)
         if launched is not None:
             return launched
@@ -74,7 +74,11 @@ def _step(stencil: Stencil, x: Any) -> Step:
 
 
 MAX_FUSED = 13
-"""Points of a stencil that XLA computes faster than a kernel of weft's, whose results come back through DLPack."""
+"""Points of a stencil that XLA makes a good kernel of."""
+
+MIN_LENT_BYTES = 32 << 20
+"""Bytes of an array of JAX from which on a kernel of weft's is faster than one that XLA makes: lending an array through
+DLPack and taking its result back costs the processor a tenth of a millisecond."""
 
 
 def _fuses(stencil: Stencil, x: Any) -> bool:

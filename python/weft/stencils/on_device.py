@@ -46,6 +46,7 @@ def apply(stencil: Stencil, x: Any, *, out: Any, steps: int) -> Any | None:
     if max(grid.extents) * grid.site >= 2**31:
         return None
     with source.device:
+        borrowing.wait()
         whole = cupy.ascontiguousarray(source)
         if out is not None and cupy.may_share_memory(out, whole):
             whole = whole.copy()
@@ -53,7 +54,8 @@ def apply(stencil: Stencil, x: Any, *, out: Any, steps: int) -> Any | None:
         target = None if out is None else out.reshape(-1).view(real)
         result = stencils.apply(flat, grid, points, ends, steps, target)
         shaped = out if out is not None else result.view(kind).reshape(source.shape)
-    return borrowing.back(shaped, x)
+        borrowing.keep([x, *stencil.points.values()])
+        return borrowing.back(shaped, x)
 
 
 def _grid(stencil: Stencil, source: Any, pairs: bool) -> Grid:

@@ -23,9 +23,10 @@ PREFIX = r"""
 #define __global__
 #define __device__
 #define __forceinline__ inline
-#define __launch_bounds__(n)
+#define __launch_bounds__(...)
 #define __align__(n)
 #define __ldg(address) (*(address))
+#define __stcs(address, value) (*(address) = (value))
 typedef struct { float x, y; } float2;
 typedef struct { float x, y, z, w; } float4;
 typedef struct { double x, y; } double2;
@@ -73,7 +74,12 @@ class Device(contextlib.nullcontext):
 
     id = 0
     attributes = types.MappingProxyType(
-        {"MultiProcessorCount": 3, "MaxRegistersPerMultiprocessor": 65536, "MaxThreadsPerMultiProcessor": 2048}
+        {
+            "MultiProcessorCount": 3,
+            "MaxRegistersPerMultiprocessor": 65536,
+            "MaxThreadsPerMultiProcessor": 2048,
+            "L2CacheSize": 4096,
+        }
     )
 
     def __init__(self, number=0):

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import weft
 from weft.cuda import launching
-from weft.cuda.stencil_source import Grid, stencil_kernel, vector_width
+from weft.cuda.stencil_source import Grid, Tuning, stencil_kernel, vector_width
 
 ENDS = ["circular", "antiperiodic", "reflect", "symmetric", 1.5, 0]
 
@@ -59,7 +59,7 @@ def stencils(draw):
     return weft.arrays.stencil(points, boundary=boundary, site_rank=len(site)), whole(rng, batch + grid + site, dtype)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(stencils(), st.integers(1, 3), st.booleans())
 def test_stencils_are_those_of_numpy(case, steps, into):
     stencil, x = case
@@ -71,7 +71,7 @@ def test_stencils_are_those_of_numpy(case, steps, into):
     np.testing.assert_array_equal(result.host, stencil(x, steps=steps))
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(st.data())
 def test_plans_are_those_of_numpy(data):
     rank = data.draw(st.integers(1, 4))
@@ -119,30 +119,39 @@ def test_arrays_that_are_not_in_c_order_or_not_aligned():
         )
 
 
-@settings(max_examples=25, deadline=None)
-@given(stencils(), st.sampled_from([1, 2, 7, 1000]), st.integers(0, 2), st.booleans())
-def test_any_division_into_blocks_gives_the_same(case, planes, ahead, is_wide):
+@settings(max_examples=60, deadline=None)
+@given(stencils(), st.sampled_from([1, 2, 7, 1000]), st.data())
+def test_any_division_into_blocks_gives_the_same(case, planes, data):
     stencil, x = case
     if x.dtype.kind == "c" or any(np.ndim(value) for value in stencil.points.values()):
         return
     first, last = x.ndim - stencil.rank - stencil.site_rank, x.ndim - stencil.site_rank
     grid = Grid(int(np.prod(x.shape[:first])), x.shape[first:last], int(np.prod(x.shape[last:])))
-    width = vector_width(grid, x.itemsize, [0]) if is_wide else 1
+    tuning = Tuning(
+        (data.draw(st.sampled_from([1, 4, 32])), data.draw(st.sampled_from([1, 3])) if stencil.rank > 1 else 1),
+        vector_width(grid, x.itemsize, [0]) if data.draw(st.booleans()) else 1,
+        rows=data.draw(st.integers(1, 4)) if stencil.rank > 1 else 1,
+        ahead=data.draw(st.integers(0, 2)),
+        beside=data.draw(st.integers(0, 2)),
+        sums=data.draw(st.booleans()),
+        streaming=data.draw(st.booleans()),
+        planes_first=data.draw(st.booleans()),
+    )
     boundary = [weft.stencils.boundaries.both(one) for one in stencil.boundary]
-    kernel = stencil_kernel(grid, x.dtype.name, stencil.points, boundary, width, ahead)
+    kernel = stencil_kernel(grid, x.dtype.name, stencil.points, boundary, tuning)
     out = np.full_like(x, np.nan)
     cupy_stand_in.launch(kernel.source, "stencil", kernel.blocks(planes), kernel.threads, [x, out, np.int32(planes)])
     np.testing.assert_array_equal(out, stencil(x))
 
 
-def test_planes_fill_a_device():
-    """As many blocks as are at work at once, or nearly a whole number of times as many."""
-    kernel = stencil_kernel(
-        Grid(1, (512, 512, 512), 1), "float32", {(1, 0, 0): 1.0, (-1, 0, 0): 1.0}, [(0.0, 0.0)] * 3, 4
-    )
-    for resident in (132, 528, 1056):
-        waves = kernel.blocks(kernel.planes(resident)) / resident
-        assert waves / np.ceil(waves) > 0.85
+def test_planes_give_all_multiprocessors_work():
+    points = {(1, 0, 0): 1.0, (-1, 0, 0): 1.0}
+    tuning = Tuning((32, 8), 4, planes=12)
+    kernel = stencil_kernel(Grid(1, (512, 512, 512), 1), "float32", points, [(0.0, 0.0)] * 3, tuning)
+    assert kernel.planes(1056) == 12
+    # As many blocks as that would leave multiprocessors idle.
+    small = stencil_kernel(Grid(1, (64, 64, 64), 1), "float32", points, [(0.0, 0.0)] * 3, tuning)
+    assert small.blocks(12) < 200 <= small.blocks(small.planes(200))
 
 
 def test_what_has_no_kernel_is_left_to_the_library():
