@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import importlib.util
 import threading
+import time
 from collections import deque
 from collections.abc import Iterable
-from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any
 
 from weft.cuda.launching import is_cupy
@@ -50,11 +50,11 @@ def back(result: Any, like: Any) -> Any:
 def keep(arrays: Iterable[Any]) -> None:
     """Holds those of the arrays that are JAX's until all kernels that CuPy's current stream has now have ended.
 
-    JAX keeps account of its own computations only, and would use the memory of what it lent again.
+    JAX keeps account of its own computations only, and would use the memory of what is borrowed again.
     """
-    lent = tuple(filter(is_jax, arrays))
-    if lent:
-        _LOANS.keep(lent)
+    borrowed = tuple(filter(is_jax, arrays))
+    if borrowed:
+        _LOANS.keep(borrowed)
 
 
 def wait() -> None:
@@ -66,41 +66,60 @@ def wait() -> None:
 
 
 class Loans:
-    """Arrays that kernels may still read, of `MAX_LOANS` calls at most."""
+    """Arrays that kernels may still read, of `MAX_LOANS` calls at most.
+
+    Calls let go what the device has ended with. After the last call a thread does, which looks now and then: one that
+    waited for each call would take the interpreter from the caller each time.
+    """
 
     def __init__(self) -> None:
-        self.pending: deque[Future[None]] = deque()
-        self.keeper: ThreadPoolExecutor | None = None
+        self.pending: deque[tuple[Any, tuple[Any, ...]]] = deque()
         self.lock = threading.Lock()
+        self.watched = False
 
     def wait(self) -> None:
         """Waits until there is one call less than may hold arrays."""
         with self.lock:
+            self._let_go()
             while len(self.pending) >= MAX_LOANS:
-                self.pending.popleft().result()
+                self.pending[0][0].synchronize()
+                self.pending.popleft()
 
     def keep(self, arrays: tuple[Any, ...]) -> None:
-        """Holds arrays until an event on CuPy's current stream, which a thread waits for."""
+        """Holds arrays until an event on CuPy's current stream."""
         import cupy
 
         event = cupy.cuda.Event(disable_timing=True)
         event.record()
         with self.lock:
-            if self.keeper is None:
-                self.keeper = ThreadPoolExecutor(1, thread_name_prefix="weft-loans")
-            self.pending.append(self.keeper.submit(_hold, event, arrays))
+            self.pending.append((event, arrays))
+            if not self.watched:
+                self.watched = True
+                threading.Thread(target=self._watch, name="weft-loans", daemon=True).start()
 
+    def _let_go(self) -> None:
+        while self.pending and self.pending[0][0].done:
+            self.pending.popleft()
 
-def _hold(event: Any, arrays: tuple[Any, ...]) -> None:
-    """Waits for an event while arrays are held."""
-    event.synchronize()
+    def _watch(self) -> None:
+        """Lets go what calls did not, until nothing is held."""
+        while True:
+            time.sleep(WATCH_SECONDS)
+            with self.lock:
+                self._let_go()
+                if not self.pending:
+                    self.watched = False
+                    return
 
 
 MAX_LOANS = 2
 """Calls whose arrays are held: one that runs on the device, and one that waits for its turn there."""
 
+WATCH_SECONDS = 0.02
+"""Time between two looks at what is held."""
+
 _LOANS = Loans()
-"""What this process has lent: a device has one memory for all who compute on it."""
+"""What this process has borrowed: a device has one memory for all who compute on it."""
 
 
 def is_jax(x: Any) -> bool:

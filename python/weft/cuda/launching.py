@@ -45,7 +45,6 @@ def compiled(source: str, name: str) -> Any:
     return cupy.RawKernel(source, name)
 
 
-@lru_cache(maxsize=256)
 def resident_blocks(source: str, name: str, threads: int, device: int) -> int:
     """Blocks of a kernel that a device has at work at once: as many as its registers and threads allow.
 
@@ -59,6 +58,13 @@ def resident_blocks(source: str, name: str, threads: int, device: int) -> int:
     by_registers = int(attributes["MaxRegistersPerMultiprocessor"]) // (each * warps)
     by_threads = int(attributes["MaxThreadsPerMultiProcessor"]) // (warps * WARP)
     return max(1, min(by_registers, by_threads)) * int(attributes["MultiProcessorCount"])
+
+
+def second_level_cache(device: int) -> int:
+    """Bytes of a device's second-level cache."""
+    import cupy
+
+    return int(cupy.cuda.Device(device).attributes["L2CacheSize"])
 
 
 def launch(source: str, name: str, blocks: int, threads: tuple[int, ...], arguments: Sequence[Any]) -> None:

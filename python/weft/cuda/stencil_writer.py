@@ -93,10 +93,10 @@ class StencilWriter:
         """The products of one of a thread's elements, in the order of the points."""
         for count, offset in enumerate(self.points):
             vector, component = divmod(lane + offset[self.last] * self.grid.site, self.width)
-            place = [0 if axis in (self.marched, self.last) else by for axis, by in enumerate(offset)]
+            row_offset = [0 if axis in (self.marched, self.last) else by for axis, by in enumerate(offset)]
             if row:
-                place[-2] += row
-            yield _Term(_Column(tuple(place), vector), component, self.along(offset), count)
+                row_offset[-2] += row
+            yield _Term(_Column(tuple(row_offset), vector), component, self.along(offset), count)
 
     def held_columns(self) -> dict[_Column, tuple[int, int]]:
         """The lowest and the highest plane that a thread holds of each column, from the plane that it writes."""

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from weft.cuda.launching import launch, resident_blocks
-from weft.cuda.stencil_source import TYPES, Grid, StencilKernel, stencil_kernel, vector_width
+from weft.cuda.launching import launch, resident_blocks, second_level_cache
+from weft.cuda.stencil_source import TYPES, Grid, stencil_kernel, vector_width
 from weft.cuda.stencil_tuning import tuned
 
 
@@ -47,15 +47,11 @@ def apply(
         other = cupy.empty_like(x) if steps > 1 else result
         addresses = [array.data.ptr for array in (x, result, other, *arrays)]
         width = vector_width(grid, x.itemsize, addresses)
-        cache = int(x.device.attributes["L2CacheSize"])
-        kernel = _kernel(grid, np.dtype(x.dtype).name, coefficients, tuple(boundary), width, cache)
-        across, down = kernel.threads
-        resident = resident_blocks(kernel.source, "stencil", across * down, x.device.id)
-        planes = np.int32(_planes(kernel, resident))
+        kernel = _prepared(grid, np.dtype(x.dtype).name, coefficients, tuple(boundary), width, x.device.id)
         # The last step writes into the result.
         targets = [result if (steps - step) % 2 else other for step in range(steps)]
         for target in targets:
-            launch(kernel.source, "stencil", kernel.blocks(int(planes)), kernel.threads, [x, target, planes, *arrays])
+            launch(kernel.source, "stencil", kernel.blocks, kernel.threads, [x, target, kernel.planes, *arrays])
             x = target
     return x
 
@@ -74,20 +70,27 @@ def has_kernel(dtype: Any) -> bool:
     return np.dtype(dtype).name in TYPES
 
 
-@lru_cache(maxsize=256)
-def _planes(kernel: StencilKernel, resident: int) -> int:
-    return kernel.planes(resident)
+class _Prepared(NamedTuple):
+    """A kernel with what it is launched with."""
+
+    source: str
+    blocks: int
+    threads: tuple[int, int]
+    planes: np.int32
 
 
 @lru_cache(maxsize=256)
-def _kernel(
+def _prepared(
     grid: Grid,
     dtype: str,
     coefficients: tuple[tuple[tuple[int, ...], float | None], ...],
     boundary: tuple[tuple[Any, Any], ...],
     width: int,
-    cache: int,
-) -> StencilKernel:
+    device: int,
+) -> _Prepared:
     points = dict(coefficients)
-    tuning = tuned(grid, points, np.dtype(dtype).itemsize, width, cache)
-    return stencil_kernel(grid, dtype, points, boundary, tuning)
+    tuning = tuned(grid, points, np.dtype(dtype).itemsize, width, second_level_cache(device))
+    kernel = stencil_kernel(grid, dtype, points, boundary, tuning)
+    across, down = kernel.threads
+    planes = kernel.planes(resident_blocks(kernel.source, "stencil", across * down, device))
+    return _Prepared(kernel.source, kernel.blocks(planes), kernel.threads, np.int32(planes))

@@ -39,7 +39,7 @@ def apply(stencil: Stencil, x: Any, *, out: Any, steps: int, mesh_axes: Mapping[
     steps = counted("steps", steps)
     if mesh_axes:
         return by_shards.apply(stencil, x, steps, mesh_axes)
-    if not _fuses(stencil, x) or x.size * x.dtype.itemsize >= MIN_LENT_BYTES:
+    if not _fuses(stencil, x) or x.size * x.dtype.itemsize >= MIN_BORROWED_BYTES:
         launched = on_device.apply(stencil, x, out=out, steps=steps)
         if launched is not None:
             return launched
@@ -76,9 +76,9 @@ def _step(stencil: Stencil, x: Any) -> Step:
 MAX_FUSED = 13
 """Points of a stencil that XLA makes a good kernel of."""
 
-MIN_LENT_BYTES = 32 << 20
-"""Bytes of an array of JAX from which on a kernel of weft's is faster than one that XLA makes: lending an array through
-DLPack and taking its result back costs the processor a tenth of a millisecond."""
+MIN_BORROWED_BYTES = 512 << 20
+"""Bytes of an array of JAX from which on a kernel of weft's is faster than a good one of XLA's: borrowing the array
+through DLPack and handing the result back costs the processor some tenths of a millisecond."""
 
 
 def _fuses(stencil: Stencil, x: Any) -> bool:

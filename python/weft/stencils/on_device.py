@@ -15,6 +15,12 @@ from weft.stencils import boundaries
 if TYPE_CHECKING:
     from weft.stencils.description import Stencil
 
+Points = dict[tuple[int, ...], Any]
+"""Coefficients by offset: numbers, or arrays of CuPy."""
+
+Ends = list[tuple[Any, Any]]
+"""What lies beyond both ends of each axis."""
+
 MAX_ELEMENTS = 2**40
 """Elements of an array: far more than any device holds, and blocks are still counted in 32 bits."""
 
@@ -36,10 +42,10 @@ def apply(stencil: Stencil, x: Any, *, out: Any, steps: int) -> Any | None:
     kind = np.dtype(source.dtype)
     pairs = kind.kind == "c"
     real = np.dtype(f"f{kind.itemsize // 2}") if pairs else kind
-    ends = _ends(stencil, pairs)
-    points = _points(stencil, source, real)
-    if ends is None or points is None or not stencils.has_kernel(real):
+    described = _described(stencil, source, pairs, real)
+    if described is None or not stencils.has_kernel(real):
         return None
+    points, ends = described
     if out is not None and not is_output(out, source):
         return None
     grid = _grid(stencil, source, pairs)
@@ -66,7 +72,20 @@ def _grid(stencil: Stencil, source: Any, pairs: bool) -> Grid:
     return Grid(math.prod(shape[:first]), shape[first:last], math.prod(shape[last:]) * (2 if pairs else 1))
 
 
-def _ends(stencil: Stencil, pairs: bool) -> list[tuple[Any, Any]] | None:
+def _described(stencil: Stencil, source: Any, pairs: bool, real: Any) -> tuple[Points, Ends] | None:
+    """Coefficients and what lies beyond the ends; None where a kernel has nothing for it. Numbers alone are kept."""
+
+    def describe() -> tuple[Points, Ends] | None:
+        ends, points = _ends(stencil, pairs), _points(stencil, source, real)
+        return None if ends is None or points is None else (points, ends)
+
+    if all(isinstance(value, (int, float, np.generic)) for value in stencil.points.values()):
+        described: tuple[Points, Ends] | None = stencil.kept(("cuda", real.name, pairs), describe)
+        return described
+    return describe()
+
+
+def _ends(stencil: Stencil, pairs: bool) -> Ends | None:
     """What lies beyond both ends of each axis; None where a kernel has nothing for it."""
     checked = []
     for boundary in stencil.boundary:
@@ -87,13 +106,13 @@ def _end(end: Any, pairs: bool) -> Any | None:
     return None if number.imag or (pairs and number) else number.real
 
 
-def _points(stencil: Stencil, source: Any, real: Any) -> dict[tuple[int, ...], Any] | None:
+def _points(stencil: Stencil, source: Any, real: Any) -> Points | None:
     """Coefficients as the kernels have them; None where one is complex, or known only to whom traces it."""
     import cupy
 
     first = source.ndim - stencil.rank - stencil.site_rank
     extents = source.shape[first : first + stencil.rank]
-    points: dict[tuple[int, ...], Any] = {}
+    points: Points = {}
     for offset, coefficient in stencil.points.items():
         if getattr(coefficient, "ndim", np.ndim(coefficient) if isinstance(coefficient, (list, tuple)) else 0) == 0:
             try:

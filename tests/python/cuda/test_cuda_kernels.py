@@ -23,11 +23,9 @@ def cupy(monkeypatch):
     monkeypatch.setitem(sys.modules, "cupy", module)
     monkeypatch.setitem(sys.modules, "array_api_compat.cupy", module)
     monkeypatch.setattr(array_api_compat, "cupy", module, raising=False)
-    for cache in (launching.compiled, launching.resident_blocks):
-        cache.cache_clear()
+    launching.compiled.cache_clear()
     yield module
-    for cache in (launching.compiled, launching.resident_blocks):
-        cache.cache_clear()
+    launching.compiled.cache_clear()
 
 
 def whole(rng, shape, dtype):
