@@ -15,7 +15,7 @@ from __future__ import annotations
 import os
 import warnings
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 import polars as pl
@@ -23,7 +23,7 @@ import polars as pl
 from weft import samples
 from weft._core import UsageError
 from weft.importing import imb, nccl, osu
-from weft.importing.figures import Figure, Unread, lines_of
+from weft.importing.figures import Figure, Unread, Wrong, lines_of
 from weft.inputs import path_shown, read_text
 from weft.launch.request import benchmarks
 
@@ -65,7 +65,8 @@ def read(
     Raises
     ------
     UserWarning
-        For a table that is there and that cannot be read, by its title; the others are read.
+        For a table that is there and that cannot be read, by its title; the others are read. And for lines whose data
+        the benchmark itself found to be wrong, which are left out.
     UsageError
         For a file without any figure, for one that does not say how many ranks ran or what, if the argument is
         missing, and where the ranks that NCCL's tests list are not as many.
@@ -94,6 +95,14 @@ def _of_file(path: str | os.PathLike[str], ranks: int | None, benchmark: str | N
     unread = dict.fromkeys(table.title for table in tables if isinstance(table, Unread))
     if not figures and unread:
         raise UsageError(f"{where}: no table in it is understood: {'; '.join(unread)}")
+    wrong = [
+        f"the benchmark itself found wrong data in {name}, at {', '.join(map(str, sizes))} bytes"
+        for name, sizes in _wrong(tables).items()
+    ]
+    if not figures and wrong:
+        raise UsageError(f"{where}: no line of it is a measurement: {'; '.join(wrong)}")
+    for what in wrong:
+        warnings.warn(f"{where}: {what}: left out", stacklevel=3)
     for title in unread:
         warnings.warn(f"{where}: the table {title!r} is not understood and was left out", stacklevel=3)
     if not figures:
@@ -102,6 +111,15 @@ def _of_file(path: str | os.PathLike[str], ranks: int | None, benchmark: str | N
             "'# OSU MPI Latency Test', '# Benchmarking PingPong', or the columns 'size count type' of NCCL"
         )
     yield from figures
+
+
+def _wrong(tables: Iterable[object]) -> dict[str, list[int]]:
+    """Sizes at which data were wrong, by benchmark."""
+    found: dict[str, list[int]] = {}
+    for table in tables:
+        if isinstance(table, Wrong):
+            found.setdefault(table.benchmark, []).append(table.size)
+    return found
 
 
 def _named(benchmark: str) -> str:

@@ -43,6 +43,22 @@ class Unread:
     title: str
 
 
+@dataclass(frozen=True)
+class Wrong:
+    """A line of a table whose data the benchmark itself found to be wrong: no measurement.
+
+    Attributes
+    ----------
+    benchmark
+        The tool's own name of it, as aliases are written.
+    size
+        The size that the line begins with, B.
+    """
+
+    benchmark: str
+    size: int
+
+
 class Counted:
     """Whether a table that has lines of numbers gave figures."""
 

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from weft._core import UsageError
-from weft.importing.figures import Counted, Figure, Unread, begins, numbers
+from weft.importing.figures import Counted, Figure, Unread, Wrong, begins, numbers
 
 _TITLE = re.compile(r"#\s*Benchmarking\s+(\S+)")
 _PROCESSES = re.compile(r"#\s*\(?\s*#processes\s*=\s*(\d+)")
@@ -39,7 +39,9 @@ class _Table:
     columns: list[str] = field(default_factory=list)
 
 
-def figures(lines: Sequence[str], where: str, ranks: int | None, benchmark: str | None) -> Iterator[Figure | Unread]:
+def figures(
+    lines: Sequence[str], where: str, ranks: int | None, benchmark: str | None
+) -> Iterator[Figure | Unread | Wrong]:
     """The figures of every table of the file; tables say what was run on how many ranks."""
     table: _Table | None = None
     version = ""
@@ -68,6 +70,11 @@ def figures(lines: Sequence[str], where: str, ranks: int | None, benchmark: str 
             figure = None
             if values is not None:
                 named = dict(zip(table.columns, values, strict=True))
+                # Builds that check data count what was wrong.
+                if named.get("defects", 0) > 0:
+                    table.counted.count(line, True)
+                    yield Wrong(table.name, int(named.get("bytes", 0)))
+                    continue
                 figure = _figure(table, named, version, _counted(table, ranks, where))
             table.counted.count(line, figure is not None)
             if figure is not None:

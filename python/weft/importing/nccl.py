@@ -12,7 +12,7 @@ import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from weft._core import UsageError
-from weft.importing.figures import Counted, Figure, Unread, begins
+from weft.importing.figures import Counted, Figure, Unread, Wrong, begins
 from weft.launch.request import normal
 
 _STARTING = re.compile(r"#\s*Collective test starting:\s*(\w+)_perf")
@@ -34,7 +34,9 @@ _OF_BLOCKS = ("allgather", "alltoall", "gather", "scatter", "nccl-reduce-scatter
 """Benchmarks whose length is a rank's block here, and that of all of them there (PERFORMANCE.md of NCCL's tests)."""
 
 
-def figures(lines: Sequence[str], where: str, ranks: int | None, benchmark: str | None) -> Iterator[Figure | Unread]:
+def figures(
+    lines: Sequence[str], where: str, ranks: int | None, benchmark: str | None
+) -> Iterator[Figure | Unread | Wrong]:
     """The figures of every table of the file."""
     name, iterations, library = None, None, None
     groups: dict[str | None, set[str]] = {}
@@ -64,6 +66,9 @@ def figures(lines: Sequence[str], where: str, ranks: int | None, benchmark: str 
             counted.figures += read is not None
             if read is not None:
                 known = _known(name, benchmark, where)
+                if _is_wrong(line, columns):
+                    yield Wrong(known, read[0])
+                    continue
                 yield _figure(*read, known, _counted(_largest(groups), ranks, where), iterations, library)
     yield from counted.unread()
 
@@ -82,6 +87,15 @@ def _row(line: str, columns: Sequence[str]) -> tuple[int, float] | None:
     except ValueError:
         return None
     return (size, time / 1e6) if 0 < time < math.inf else None
+
+
+def _is_wrong(line: str, columns: Sequence[str]) -> bool:
+    """Whether elements out of place were wrong; versions that print the largest deviation judge it themselves."""
+    words = line.partition("|")[0].split()
+    if "#wrong" not in columns:
+        return False
+    at = columns.index("#wrong") - max(len(columns) - len(words), 0)
+    return words[at].isdigit() and int(words[at]) > 0
 
 
 def _largest(groups: Mapping[str | None, Collection[str]]) -> int:

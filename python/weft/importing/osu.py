@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from weft._core import UsageError
-from weft.importing.figures import MEGABYTE, Counted, Figure, Unread, begins, numbers
+from weft.importing.figures import MEGABYTE, Counted, Figure, Unread, Wrong, begins, numbers
 
 _TITLE = re.compile(
     r"#\s*OSU (?:One Sided )?(?:MPI|NCCL|RCCL)(?:-\w+)?\s*(.+?)\s+Test(?:\s+(?:v|\(Version )?([\w.\-]+)\)?)?\s*$",
@@ -87,7 +87,9 @@ class _Table:
     synchronization: str | None = None
 
 
-def figures(lines: Sequence[str], where: str, ranks: int | None, benchmark: str | None) -> Iterator[Figure | Unread]:
+def figures(
+    lines: Sequence[str], where: str, ranks: int | None, benchmark: str | None
+) -> Iterator[Figure | Unread | Wrong]:
     """The figures of every table of the file; `benchmark` is not needed, since tables have titles."""
     table: _Table | None = None
     for line in lines:
@@ -106,7 +108,11 @@ def figures(lines: Sequence[str], where: str, ranks: int | None, benchmark: str 
         else:
             values = _values(table, line) if table.columns and table.name else None
             figure = None if values is None else _figure(table, values, where, ranks)
-            table.counted.count(line, figure is not None)
+            is_wrong = bool(table.columns and table.name) and _is_wrong(table, line)
+            if is_wrong:
+                first = line.split()[0]
+                yield Wrong(table.name, int(first) if first.isdigit() else 0)
+            table.counted.count(line, figure is not None or is_wrong)
             if figure is not None:
                 yield figure
     if table is not None:
@@ -131,6 +137,15 @@ def _values(table: _Table, line: str) -> dict[str, float] | None:
         columns = columns[:-1]
     values = numbers(line, len(columns))
     return None if values is None else dict(zip(columns, values, strict=True))
+
+
+def _is_wrong(table: _Table, line: str) -> bool:
+    """Whether the benchmark says that the data of a line were wrong."""
+    values, _, verdict = line.rpartition(" ")
+    columns = table.columns
+    return bool(
+        _VALIDATION.match(columns[-1]) and verdict.lower() == "fail" and numbers(values, len(columns) - 1) is not None
+    )
 
 
 def _name(title: str) -> str:

@@ -119,7 +119,33 @@ def test_data_that_osu_found_wrong_are_no_figures(native, tmp_path, end):
     lines = ["# OSU MPI Latency Test v7.5", "# Datatype: MPI_CHAR.", "# Size       Avg Latency(us)        Validation"]
     lines += ["1                       1.25              Pass", "2                       1.30              Fail"]
     (tmp_path / "checked.txt").write_bytes(end.join([*lines, ""]).encode())
-    assert points(importing.read([tmp_path / "checked.txt"])) == [("echo", 2, 1, pytest.approx(1.25e-6))]
+    with pytest.warns(
+        UserWarning, match=r"checked\.txt: the benchmark itself found wrong data in osu-latency, at 2 bytes"
+    ):
+        table = importing.read([tmp_path / "checked.txt"])
+    assert points(table) == [("echo", 2, 1, pytest.approx(1.25e-6))]
+    (tmp_path / "failed.txt").write_bytes(end.join([*lines[:3], lines[4], ""]).encode())
+    with pytest.raises(UsageError, match="no line of it is a measurement: the benchmark itself found wrong data"):
+        importing.read([tmp_path / "failed.txt"])
+
+
+def test_data_that_imb_found_wrong_are_no_figures(native, tmp_path):
+    text = (
+        "# Benchmarking PingPong\n# #processes = 2\n"
+        "       #bytes #repetitions      t[usec]   Mbytes/sec    defects\n"
+        "            4         1000         1.50         2.67       0.00\n"
+        "            8         1000         1.60         5.00       2.00\n"
+    )
+    with pytest.warns(UserWarning, match="the benchmark itself found wrong data in .*pingpong, at 8 bytes: left out"):
+        table = read(tmp_path, text)
+    assert table["bytes"].to_list() == [4]
+
+
+def test_data_that_nccl_found_wrong_are_no_figures(native, tmp_path):
+    text = NCCL.format(test="all_reduce").replace("0.00    0.00       0    12.90", "0.00    0.00       3    12.90")
+    with pytest.warns(UserWarning, match="the benchmark itself found wrong data in allreduce, at 8 bytes: left out"):
+        table = read(tmp_path, text)
+    assert points(table) == [("allreduce", 2, 1048576, pytest.approx(250e-6))]
 
 
 def test_other_windows_of_osu_are_other_points(native, tmp_path):
