@@ -218,9 +218,11 @@ def _kinds(scene: Scene, steps: Iterable[Step]) -> list[kinds.Kind | None]:
     of_steps: list[kinds.Kind | None] = []
     with metered(scene.vp) as meter:
         for step in steps:
-            before = len(meter.sequence)
+            before, aside = len(meter.sequence), len(meter.aside)
             step()
             new = list(zip(meter.sequence[before:], meter.since[before:], meter.reaches[before:], strict=True))
+            # Random numbers take addresses once, before the steps that are timed.
+            new = new or meter.aside[aside:]
             of_steps.append(kinds.of(*new[0]) if len(new) == 1 else None)
     return of_steps
 
