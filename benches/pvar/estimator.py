@@ -84,8 +84,6 @@ EARLIER: Sizes = {
     "odd_even_sort": (500, 4_000),
     "quantiles": (20_000, 500_000),
     "sparse_transpose": (2_000, 20_000),
-}
-BLIND: Sizes = {
     "convex_hull": (5_000, 200_000),
     "gradient_noise": (200, 700),
     "independent_set": (30_000, 200_000),
@@ -94,6 +92,16 @@ BLIND: Sizes = {
     "schroedinger": (80, 250),
     "stable_marriage": (100, 1_000),
     "suffix_array": (10_000, 100_000),
+}
+BLIND: Sizes = {
+    "american_option": (400, 4_000),
+    "binary_search": (5_000, 100_000),
+    "equalization": (150, 500),
+    "genetic_algorithm": (50, 1_000),
+    "gram_schmidt": (48, 160),
+    "logistic_regression": (500, 20_000),
+    "n_queens": (8, 11),
+    "random_walks": (2_000, 50_000),
 }
 GROUPS = {"development": DEVELOPMENT, "earlier": EARLIER, "blind": BLIND}
 TARGET = {"median": 0.08, "worst": 0.25}
