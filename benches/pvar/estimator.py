@@ -171,17 +171,23 @@ def run(chosen: argparse.Namespace, report: Report) -> None:
     report.figure("held out of the calibration: median error", statistics.median(map(abs, costs.held_out)), "ratio")
     report.figure("held out of the calibration: programs", len(costs.held_out))
     errors: dict[str, list[float]] = {group: [] for group in groups}
+    held: dict[str, list[bool]] = {group: [] for group in groups}
     for (name, size), runs in visits.items():
         solve = functools.partial(programs[name].solve, cases[name, size])
         predicted = estimate(solve, "here", costs=chosen.costs).total
-        errors[wanted[name, size]].append(abs(judge(name, size, runs, predicted, pace, report)))
+        error, is_held = judge(name, size, runs, predicted, pace, report)
+        errors[wanted[name, size]].append(abs(error))
+        held[wanted[name, size]].append(is_held)
     for group, of_group in errors.items():
         report.figure(f"{group}: median error", statistics.median(of_group), "ratio", TARGET["median"], "at most")
         report.figure(f"{group}: worst error", max(of_group), "ratio", TARGET["worst"], "at most")
+        report.figure(f"{group}: within the interval", statistics.mean(held[group]), "ratio")
 
 
-def judge(name: str, size: int, runs: list[list[Run]], predicted: Any, pace: Pace, report: Report) -> float:
-    """Figures and samples of one case; the relative error of its prediction."""
+def judge(
+    name: str, size: int, runs: list[list[Run]], predicted: Any, pace: Pace, report: Report
+) -> tuple[float, bool]:
+    """Figures and samples of one case; the relative error of its prediction, and whether the interval holds it."""
     medians = [statistics.median(taken for _, taken in visit) for visit in runs]
     slowdowns = [statistics.median(probe.over(pace.least) for probe, _ in visit) for visit in runs]
     measured = min(medians)
@@ -193,7 +199,7 @@ def judge(name: str, size: int, runs: list[list[Run]], predicted: Any, pace: Pac
     report.figure(f"{where}: error", error, "ratio")
     report.figure(f"{where}: operations", predicted.count, quiet=True)
     report.figure(f"{where}: probe over the least", statistics.median(slowdowns), "ratio", quiet=True)
-    return error
+    return error, bool(predicted.low_s <= measured <= predicted.high_s)
 
 
 BENCHMARK = Benchmark(
