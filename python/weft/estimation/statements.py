@@ -106,7 +106,7 @@ class Scene:
         if key not in self._addresses:
             extent = self.elsewhere("bool").size if other else self.vp.size
             dtype = np.int32 if self.rng.random() < 0.5 else np.int64
-            to = _addresses(self.rng, self.vp.size, extent, name).astype(dtype).reshape(self.vp.shape)
+            to: Any = _addresses(self.rng, self.vp.size, extent, name).astype(dtype).reshape(self.vp.shape)
             if by_coordinates:
                 along = np.unravel_index(to, self.vp.shape)
                 self._addresses[key] = tuple(self.vp.array(one.astype(dtype)) for one in along)
