@@ -476,7 +476,7 @@ def _sent(dtype: str, operator: str | None, scene: Scene) -> Step:
 def _local() -> Iterator[Statement]:
     """What the front end does for a program, mostly at its beginning."""
     for dtype in ("int64", "int32", "float64"):
-        yield Statement(f"VP set {dtype}", dtype, _made)
+        yield Statement(f"VP set {dtype}", dtype, _vp_set)
     for dtype in ("int64", "int32"):
         yield Statement(f"coordinate {dtype}", dtype, functools.partial(_coordinate, dtype), 3)
         yield Statement(f"address {dtype}", dtype, functools.partial(_address, dtype), 3)
@@ -497,7 +497,7 @@ def _apart(step: Step) -> Step:
     return run
 
 
-def _made(scene: Scene) -> Step:
+def _vp_set(scene: Scene) -> Step:
     return _apart(lambda: VPSet(scene.vp.shape))
 
 
