@@ -69,9 +69,9 @@ def _of(record: Record) -> Kind:
     selected = ", selected" if record.selected < record.size else ""
     if record.kind == LOCAL:
         # A VP set has no elements; the others write some.
-        made = record.name == "VP set"
-        name = record.name if made else f"{record.name} {length}"
-        return Kind(name, re.sub(r" \d bytes", "", name), Work(1, 1) if made else _work(record, selects=False))
+        is_set = record.name == "VP set"
+        name = record.name if is_set else f"{record.name} {length}"
+        return Kind(name, re.sub(r" \d bytes", "", name), Work(1, 1) if is_set else _work(record, selects=False))
     if record.facts is not None:
         return _routed(record, selected)
     if record.kind.startswith("scan"):
@@ -118,6 +118,9 @@ def _elementwise(record: Record) -> Kind:
     silent = record.name in WITHOUT_WARNING and _type(record) in ("float32", "float64")
     pace = "slow" if slow else "silent" if silent else "comparing" if record.name in TESTS else "fast"
     group = f"{pace} elementwise {_bytes(record)} bytes"
+    if record.name == "random":
+        # Many operations of numpy's in one: nothing else has calls as long.
+        group = "random"
     # Division by one number is another algorithm than by as many as there are elements; so is a power.
     number = " by a number" if record.scalar and record.name in ("divide", "floor_divide", "remainder", "pow") else ""
     dtype, computed = _type(record), _floating_of_whole(record)
