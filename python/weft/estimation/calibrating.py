@@ -8,7 +8,6 @@ densities. Some programs are left out of a first fit, which says how well totals
 from __future__ import annotations
 
 import datetime
-import functools
 import math
 import os
 import platform
@@ -27,7 +26,7 @@ from weft.estimation import costs_file, random_programs
 from weft.estimation.costs_file import MeasuredCosts
 from weft.estimation.curves import Curve, Work, fit
 from weft.estimation.kinds import Kind
-from weft.estimation.pace import FAR, FULL, Pace, Probe
+from weft.estimation.pace import FAR, FULL, Pace, Probe, usual
 from weft.estimation.random_programs import Timed
 from weft.files import check_output, deliver
 from weft.journal import Journal, path_beside
@@ -166,7 +165,8 @@ class _Timing:
             number, program = _timed(record)
             self._visited[number] += 1
             self.done[number] = program
-        self._pace.least = functools.reduce(Probe.least, (one.probe for one in self.done.values()), self._pace.least)
+        for one in self.done.values():
+            self._pace.learn(one.probe)
 
     @property
     def visits(self) -> int:
@@ -223,14 +223,14 @@ def costs_of(programs: Sequence[Timed], about: dict[str, str | int | float]) -> 
 def _at_full_pace(programs: Sequence[Timed]) -> tuple[list[Timed], float]:
     """Programs as they would have been timed at full pace, and the share of those that were not.
 
-    What the probes beside them took longer than the fastest is taken from them: of arrays that are farther away than
+    What the probes beside them took longer than at full pace is taken from them: of arrays that are farther away than
     the probe's by the memory's part of it, of others by the core's.
     """
-    least = functools.reduce(Probe.least, (one.probe for one in programs))
+    least = usual([one.probe for one in programs])
     corrected, slow = [], 0
     for one in programs:
         slow += one.probe.over(least) > FULL
-        core, memory = (taken / best for taken, best in zip(one.probe, least, strict=True))
+        core, memory = (max(1.0, taken / best) for taken, best in zip(one.probe, least, strict=True))
         operations = []
         for kind, seconds in one.operations:
             far = _share_beyond(kind.work, FAR)

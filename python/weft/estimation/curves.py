@@ -2,8 +2,8 @@
 
 An operation of n elements takes
 
-    call(w) + call_selected + call_scalar + call_converted + p piece + r r / (r + LEARNED) run + n / t repeated
-    + n (c(b) + converted + exclusive + down + s d + u (1 - d))
+    call(w) + call_selected + call_scalar + call_converted + k call_coordinate + p piece + r r / (r + LEARNED) run
+    + m / t repeated + n (c(b) + converted + k coordinate + exclusive + down + s d + u (1 - d))
 
 seconds. b is how many different bytes the program has touched since it last touched an array of the operation (its
 stack distance): which cache the array is in, if any. c is linear in log b between knots. Of several arrays, what c is
@@ -12,8 +12,9 @@ is how many different bytes the program has touched since it last did an operati
 its code and tables is still in caches, so that the time of a call is linear in log w between knots. p is the number of
 contiguous pieces that elements are moved in. d is the share of elements that are selected, s and u what a selected and
 an unselected element take more; r is the number of stretches of selected elements, at whose ends branches are predicted
-wrongly unless they are so few that the processor has learned them. t is how many targets a send has: one that comes to
-the same target as the one before waits for it. `call_selected` and the terms of d and r are there only
+wrongly unless they are so few that the processor has learned them. m messages of a send come to t targets: one that
+comes to the same target as the one before waits for it. k is from how many variables addresses are computed.
+`call_selected` and the terms of d and r are there only
 under a selection, where a number as an operand takes another way; scalar, converted, exclusive and down only where an
 operand is a number, operands are of different dtypes, or the scan is of that form. No term is negative, and neither c
 nor call falls: what is farther away takes longer.
@@ -41,12 +42,14 @@ TERMS = (
     "call_scalar",
     "call_selected_scalar",
     "call_converted",
+    "call_coordinate",
     "piece",
     "run",
     "element_repeated",
     "element_exclusive",
     "element_down",
     "element_converted",
+    "element_coordinate",
     "element_selected",
     "element_unselected",
 )
@@ -74,6 +77,7 @@ MAX_SECONDS = {
     "element_exclusive": 2e-9,
     "element_down": 2e-9,
     "element_converted": 2e-9,
+    "element_coordinate": 5e-9,
     "element_selected": 10e-9,
     "element_unselected": 5e-9,
 }
@@ -110,6 +114,8 @@ class Work:
         Contiguous pieces that elements are moved in.
     targets
         To how many different elements a send goes.
+    coordinates
+        From how many variables the addresses of a get or a send are computed.
     scalar
         Whether an operand is a number.
     converted
@@ -129,6 +135,7 @@ class Work:
     runs: int = 0
     pieces: int = 0
     targets: int = 0
+    coordinates: int = 0
     scalar: bool = False
     converted: bool = False
     exclusive: bool = False
@@ -149,7 +156,9 @@ class Work:
         n = float(self.elements)
         factors = {"piece": float(self.pieces)}
         if self.targets:
-            factors["element_repeated"] = n / self.targets
+            factors["element_repeated"] = n * (1.0 if self.density is None else self.density) / self.targets
+        if self.coordinates:
+            factors |= {"call_coordinate": float(self.coordinates), "element_coordinate": n * self.coordinates}
         if self.scalar:
             factors["call_scalar"] = 1.0
         if self.converted:

@@ -23,7 +23,7 @@ from weft.estimation.pricing import Pricer, pricer
 from weft.estimation.running import Program, run
 from weft.estimation.streaming import Streaming
 from weft.pvar import Record, VPSet, metered
-from weft.pvar.meter import Reach
+from weft.pvar.meter import LOCAL, Reach
 
 COVERAGE = 0.95
 """Of intervals made of held-out errors, where those are enough."""
@@ -199,7 +199,7 @@ def record(program: Program, arguments: Sequence[str] = (), vp_sets: Iterable[VP
             f"{name_of(program)} made no operation on parallel variables that could be counted, and no planned shift "
             "of a distributed array: VP sets are recorded that the program makes itself, with weft.pvar.VPSet(…)"
         )
-    return counted(meter.sequence, meter.since, meter.reaches)
+    return counted(meter.sequence, meter.since, meter.reaches) + Counter(Counted(*one) for one in meter.aside)
 
 
 def counted(sequence: Iterable[Record], since: Iterable[int], reaches: Iterable[Reach]) -> Counter[Counted]:
@@ -227,12 +227,18 @@ def price(counts: Mapping[Counted, int], prices: Pricer, name: str, plans: Seque
     for (one, since, reach), count in counts.items():
         if (one.selects or one.stores) and prices.has_context_flags:
             continue
+        if one.kind == LOCAL and not isinstance(prices, Here):
+            continue
         try:
-            by_operation.setdefault(one.name, []).append((count, prices.time(one, since, reach), prices.error(one)))
+            priced = count, prices.time(one, since, reach), prices.error(one)
         except UsageError as error:
+            if one.kind == LOCAL:
+                continue
             lacking.setdefault(
                 f"{one.name} {one.dtype}", f"{one.name} (line {one.line} of {Path(one.file).name}): {error}"
             )
+        else:
+            by_operation.setdefault(one.name, []).append(priced)
     if lacking:
         raise UsageError(
             f"{prices.name} lacks the costs of {len(lacking)} operations of {name}:\n  " + "\n  ".join(lacking.values())

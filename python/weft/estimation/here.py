@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import replace
-from typing import Any
 
 from weft._core import UsageError
 from weft.data_parallel import Time
@@ -49,6 +47,7 @@ _LESS = (
     (" by a number", ""),
     ("scattered near", "scattered"),
     (", few", ""),
+    (", filled", ""),
     (", segmented", ""),
     ("rank, in order", "rank"),
     (", selected", ""),
@@ -84,10 +83,7 @@ class Here:
             For an operation whose kind, and what is like it, was not measured.
         """
         kind = kinds.of(record, since, reach)
-        seconds = self.curve(kind.name).seconds(kind.work)
-        # Addresses are computed anew each time, in arrays that are near.
-        seconds += sum(self.time(one).real for one in _addressing(record))
-        return Time(seconds, float("nan"))
+        return Time(self.curve(kind.name).seconds(kind.work), float("nan"))
 
     def error(self, record: Record) -> float:
         """The relative error of an operation's time: root mean square of the fit."""
@@ -109,25 +105,6 @@ class Here:
             f"{self.costs.origin} has no cost of '{name}', nor of anything like it; "
             "weft calibrate measures again, with more programs by --programs"
         )
-
-
-def _addressing(record: Record) -> Iterator[Record]:
-    """The arithmetic that makes addresses of coordinates: each is looked at, and counted on from those before."""
-    if not record.coordinates:
-        return
-    plain: dict[str, Any] = {
-        "bits": 64,
-        "dtype": "int64",
-        "facts": None,
-        "mode": None,
-        "converted": False,
-        "coordinates": 0,
-    }
-    greatest = replace(record, name="reduce max", kind="reduce_max", **plain)
-    times = replace(record, name="multiply", kind="multiply", scalar=True, **plain)
-    plus = replace(record, name="add", kind="add", **plain)
-    yield from (greatest,) * record.coordinates
-    yield from (times, plus) * (record.coordinates - 1)
 
 
 def _alike(name: str) -> Iterator[str]:

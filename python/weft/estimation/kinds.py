@@ -16,14 +16,15 @@ import numpy as np
 
 from weft.estimation.curves import Work
 from weft.pvar import Record
-from weft.pvar.meter import Reach
+from weft.pvar.meter import LOCAL, Reach
 from weft.pvar.native import FEW, TESTS, WITHOUT_WARNING
 
 NEAR = 32 << 10
 """Bytes of targets that the first-level cache holds, on processors of today; beyond, scattered addresses miss it."""
 
-LINE = 64
-"""Bytes of a line of the cache."""
+FILLED = ("multiply", "max", "min", "logand", "and")
+"""How elements combine that arrive in a new variable which is not all zeros at first: filled with what changes nothing,
+and zero again, in a pass of its own, where nothing arrived."""
 
 USUAL_PASSES = 5
 """Passes of a sort that does not say how many it made: of whole numbers of some 32 bits."""
@@ -66,6 +67,11 @@ def of(record: Record, since: int = 0, reach: Reach = ()) -> Kind:
 def _of(record: Record) -> Kind:
     length = f"{_bytes(record)} bytes"
     selected = ", selected" if record.selected < record.size else ""
+    if record.kind == LOCAL:
+        # A VP set has no elements; the others write some.
+        is_set = record.name == "VP set"
+        name = record.name if is_set else f"{record.name} {length}"
+        return Kind(name, re.sub(r" \d bytes", "", name), Work(1, 1) if is_set else _work(record, selects=False))
     if record.facts is not None:
         return _routed(record, selected)
     if record.kind.startswith("scan"):
@@ -112,6 +118,9 @@ def _elementwise(record: Record) -> Kind:
     silent = record.name in WITHOUT_WARNING and _type(record) in ("float32", "float64")
     pace = "slow" if slow else "silent" if silent else "comparing" if record.name in TESTS else "fast"
     group = f"{pace} elementwise {_bytes(record)} bytes"
+    if record.name == "random":
+        # Many operations of numpy's in one: nothing else has calls as long.
+        group = "random"
     # Division by one number is another algorithm than by as many as there are elements; so is a power.
     number = " by a number" if record.scalar and record.name in ("divide", "floor_divide", "remainder", "pow") else ""
     dtype, computed = _type(record), _floating_of_whole(record)
@@ -156,19 +165,19 @@ def _routed(record: Record, selected: str) -> Kind:
     facts, length = record.facts, _bytes(record)
     computes = record.name not in ("get", "send plain", "send overwrite")
     what = f"{record.name} {_type(record)}" if computes else f"{record.name} {length} bytes"
-    # What is touched: packed targets share lines of the cache, scattered ones have each its own.
-    spanned = facts.targets * (length if facts.pattern == "clustering" else LINE)
     if facts.ascending or facts.shift is not None or facts.line is not None:
         order = "in order"
-    elif min(spanned, record.size * length) <= NEAR:
+    elif record.touched <= NEAR:
         order = "scattered near"
     else:
         order = "scattered"
     # Few are fetched by numpy's own indexing.
     few = ", few" if record.name == "get" and not selected and record.size < FEW else ""
-    suffix = f", {order}{few}{selected}"
+    filled = ", filled" if computes and not record.into and record.name.split()[1] in FILLED else ""
+    suffix = f", {order}{few}{filled}{selected}"
     targets = facts.targets if record.name.startswith("send") else 0
-    work = replace(_work(record), converted=record.converted, targets=targets)
+    # Selected senders are copied by vectors, without branches: how they lie makes no difference.
+    work = replace(_work(record), runs=0, converted=record.converted, targets=targets, coordinates=record.coordinates)
     return Kind(what + suffix, f"{record.name if not computes else 'send combining'}{suffix}", work)
 
 

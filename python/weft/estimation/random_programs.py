@@ -6,7 +6,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -89,7 +89,7 @@ def draw(number: int, seed: int, pace: Pace, earlier: Timed | None = None) -> Ti
 
     Other work makes this machine slower for seconds at a time, and programs longer than that are not what it
     calibrates. So each is timed again later, and what is kept is what was timed at the better pace; of the same pace,
-    of each operation the lesser time.
+    the visit that took less in all.
 
     Parameters
     ----------
@@ -126,13 +126,15 @@ def draw(number: int, seed: int, pace: Pace, earlier: Timed | None = None) -> Ti
 
 
 def better(first: Timed, second: Timed) -> Timed:
-    """What to keep of two visits."""
+    """What to keep of two visits.
+
+    A visit is kept whole: the least time of each operation, of several visits, is what no run of a program adds up to.
+    """
     least = first.probe.least(second.probe)
     first, second = sorted((first, second), key=lambda one: one.probe.over(least))
     if second.probe.over(least) > FULL * first.probe.over(least):
         return first
-    pairs = zip(first.operations, second.operations, strict=True)
-    return replace(first, operations=tuple((kind, min(one, other)) for (kind, one), (_, other) in pairs))
+    return min(first, second, key=lambda one: math.fsum(seconds for _, seconds in one.operations))
 
 
 def _operations(scene: Scene, steps: Sequence[Step]) -> dict[int, kinds.Kind]:
@@ -218,9 +220,11 @@ def _kinds(scene: Scene, steps: Iterable[Step]) -> list[kinds.Kind | None]:
     of_steps: list[kinds.Kind | None] = []
     with metered(scene.vp) as meter:
         for step in steps:
-            before = len(meter.sequence)
+            before, aside = len(meter.sequence), len(meter.aside)
             step()
             new = list(zip(meter.sequence[before:], meter.since[before:], meter.reaches[before:], strict=True))
+            # Random numbers take addresses once, before the steps that are timed.
+            new = new or meter.aside[aside:]
             of_steps.append(kinds.of(*new[0]) if len(new) == 1 else None)
     return of_steps
 

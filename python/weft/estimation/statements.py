@@ -67,7 +67,8 @@ class Scene:
     variables: dict[str, list[ParallelVariable]] = field(default_factory=dict)
     targets: dict[str, list[ParallelVariable]] = field(default_factory=dict)
     results: dict[str, list[Any]] = field(default_factory=dict)
-    _addresses: dict[str, ParallelVariable] = field(default_factory=dict)
+    _addresses: dict[tuple[str, bool, bool], Any] = field(default_factory=dict)
+    _other: tuple[VPSet, dict[str, ParallelVariable]] | None = None
 
     def variable(self, dtype: str) -> ParallelVariable:
         """Any variable of a dtype."""
@@ -87,14 +88,31 @@ class Scene:
             return lambda: x if latest[0] is None else latest[0]
         return lambda: x
 
-    def addresses(self, name: str) -> ParallelVariable:
-        """One of `ADDRESSES`."""
-        if name not in self._addresses:
+    def elsewhere(self, dtype: str) -> ParallelVariable:
+        """A variable of another VP set, whose size is any: gets and sends between two are of vertices and edges, of
+        rows and elements."""
+        if self._other is None:
+            size = self.vp.size * 2.0 ** self.rng.uniform(-OTHER_SIZES, OTHER_SIZES)
+            self._other = VPSet(int(min(max(size, SMALLEST_OTHER), max(LARGEST_OTHER, self.vp.size)))), {}
+        vp, variables = self._other
+        if dtype not in variables:
+            variables[dtype] = vp.array(_numbers(self.rng, vp, dtype))
+        return variables[dtype]
+
+    def addresses(self, name: str, other: bool = False) -> Any:
+        """One of `ADDRESSES` of this VP set's processors or of the other's; now and then from coordinates."""
+        by_coordinates = not other and self.vp.ndim > 1 and bool(self.rng.random() < BY_COORDINATES)
+        key = (name, other, by_coordinates)
+        if key not in self._addresses:
+            extent = self.elsewhere("bool").size if other else self.vp.size
             dtype = np.int32 if self.rng.random() < 0.5 else np.int64
-            self._addresses[name] = self.vp.array(
-                _addresses(self.rng, self.vp.size, name).astype(dtype).reshape(self.vp.shape)
-            )
-        return self._addresses[name]
+            to: Any = _addresses(self.rng, self.vp.size, extent, name).astype(dtype).reshape(self.vp.shape)
+            if by_coordinates:
+                along = np.unravel_index(to, self.vp.shape)
+                self._addresses[key] = tuple(self.vp.array(one.astype(dtype)) for one in along)
+            else:
+                self._addresses[key] = self.vp.array(to)
+        return self._addresses[key]
 
     def kept(self, dtype: str, step: Step) -> Step:
         """A step whose result takes the place of an earlier one."""
@@ -148,7 +166,7 @@ class Statement:
 @functools.cache
 def menu() -> tuple[Statement, ...]:
     """All statements."""
-    return (*_functions(), *_moves(), *_combinations(), *_messages(), *_orders())
+    return (*_functions(), *_moves(), *_combinations(), *_messages(), *_orders(), *_local())
 
 
 VARIABLES, TARGETS = 2, 1
@@ -174,23 +192,44 @@ def _numbers(rng: np.random.Generator, vp: VPSet, dtype: str) -> NDArray[Any]:
     return rng.uniform(1, 2, vp.shape).astype(dtype)
 
 
-ADDRESSES = ("permutation", "shifted", "clustering", "distributing", "random", "few")
-"""Where to send: permutations by themselves, and collisions, clustered and scattered."""
+ADDRESSES = ("permutation", "shifted", "spaced", "clustering", "distributing", "random", "few")
+"""Where to send: permutations and what is in order by themselves, and collisions, clustered and scattered."""
+
+APART = 3
+"""So many of them are without collisions, where there are enough elements to send to."""
+
+OTHERS = 0.35
+"""Share of gets and sends that are from or to another VP set."""
+
+INTO = 0.6
+"""Share of sends to a variable that is there already."""
+
+BY_COORDINATES = 0.25
+"""Share of addresses that are given by coordinates, on grids of several axes."""
+
+OTHER_SIZES, SMALLEST_OTHER, LARGEST_OTHER = 5, 16, 1 << 18
+"""The other VP set is larger or smaller by up to so many powers of two; and how large it is at least and, where this
+one is not larger, at most."""
 
 
-def _addresses(rng: np.random.Generator, size: int, name: str) -> NDArray[Any]:
+def _addresses(rng: np.random.Generator, size: int, extent: int, name: str) -> NDArray[Any]:
+    """Of so many processors, to so many others."""
     index = np.arange(size)
     # From almost one to one to a few targets in all, which small programs have as well as large ones.
     ratio = int(2 ** rng.uniform(0.5, max(1.0, math.log2(size) - 1)))
+    if name in ("permutation", "spaced") and size > extent:
+        name = "random"
     if name == "permutation":
-        return rng.permutation(size)
+        return rng.permutation(extent)[:size]
+    if name == "spaced":
+        return np.sort(rng.permutation(extent)[:size])
     if name == "shifted":
-        return (index + int(rng.integers(size))) % size
+        return (index + int(rng.integers(extent))) % extent
     if name == "clustering":
-        return index // ratio
+        return index // ratio % extent
     if name == "distributing":
-        return index // ratio * ratio
-    return rng.integers(0, size if name == "random" else max(1, size // ratio), size)
+        return index // ratio * ratio % extent
+    return rng.integers(0, extent if name == "random" else max(1, min(size, extent) // ratio), size)
 
 
 COMMON = frozenset(
@@ -409,14 +448,71 @@ def _messages() -> Iterator[Statement]:
 
 
 def _got(dtype: str, scene: Scene) -> Step:
-    x, address = scene.operand(dtype), scene.addresses(str(scene.rng.choice(ADDRESSES)))
+    other, name = bool(scene.rng.random() < OTHERS), str(scene.rng.choice(ADDRESSES))
+    address = scene.addresses(name, other)
+    if other:
+        far = scene.elsewhere(dtype)
+        return scene.kept(dtype, lambda: pvar.get(far, address))
+    x = scene.operand(dtype)
     return scene.kept(dtype, lambda: pvar.get(x(), address))
 
 
 def _sent(dtype: str, operator: str | None, scene: Scene) -> Step:
-    there = ADDRESSES[:2] if operator is None else ADDRESSES
-    x, address = scene.operand(dtype), scene.addresses(str(scene.rng.choice(there)))
+    rng = scene.rng
+    other, into = bool(rng.random() < OTHERS), bool(rng.random() < INTO)
+    if other and operator is None and scene.elsewhere(dtype).size < scene.vp.size:
+        other = False
+    there = ADDRESSES[:APART] if operator is None else ADDRESSES
+    x, address = scene.operand(dtype), scene.addresses(str(rng.choice(there)), other)
+    if into:
+        target = scene.elsewhere(dtype) if other else scene.targets[dtype][0]
+        return lambda: pvar.send(x(), address, combine=operator, into=target)
+    if other:
+        vp = scene.elsewhere(dtype).vp
+        return _apart(lambda: pvar.send(x(), address, combine=operator, vp=vp))
     return scene.kept(dtype, lambda: pvar.send(x(), address, combine=operator))
+
+
+def _local() -> Iterator[Statement]:
+    """What the front end does for a program, mostly at its beginning."""
+    for dtype in ("int64", "int32", "float64"):
+        yield Statement(f"VP set {dtype}", dtype, _vp_set)
+    for dtype in ("int64", "int32"):
+        yield Statement(f"coordinate {dtype}", dtype, functools.partial(_coordinate, dtype), 3)
+        yield Statement(f"address {dtype}", dtype, functools.partial(_address, dtype), 3)
+    for dtype in ("float64", "int32", "int64", "float32", "bool"):
+        yield Statement(f"array {dtype}", dtype, functools.partial(_array, dtype, dtype, None))
+        yield Statement(f"array copied {dtype}", dtype, functools.partial(_array, dtype, dtype, True))
+    for source, target in (("int64", "int32"), ("int32", "int64"), ("float64", "float32")):
+        yield Statement(f"array converted {source} {target}", source, functools.partial(_array, source, target, None))
+
+
+def _apart(step: Step) -> Step:
+    """A step whose result takes the place of its last, and is no operand of others."""
+    latest: list[Any] = [None]
+
+    def run() -> None:
+        latest[0] = step()
+
+    return run
+
+
+def _vp_set(scene: Scene) -> Step:
+    return _apart(lambda: VPSet(scene.vp.shape))
+
+
+def _coordinate(dtype: str, scene: Scene) -> Step:
+    axis = int(scene.rng.integers(scene.vp.ndim))
+    return _apart(lambda: scene.vp.coordinate(axis, dtype))
+
+
+def _address(dtype: str, scene: Scene) -> Step:
+    return _apart(lambda: scene.vp.address(dtype))
+
+
+def _array(source: str, target: str, copy: bool | None, scene: Scene) -> Step:
+    elements = _numbers(scene.rng, scene.vp, source)
+    return _apart(lambda: scene.vp.array(elements, target, copy=copy))
 
 
 def _orders() -> Iterator[Statement]:

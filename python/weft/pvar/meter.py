@@ -71,6 +71,10 @@ class Record:
         Of gets and sends: how many variables their addresses are computed from, where these are tuples; else 0.
     passes
         Of ranks: how often the sort went through the elements, where that depends on them; else 0.
+    into
+        Of sends: whether the program gave what they arrive in; else it is made, of zeros.
+    touched
+        Of gets and sends: bytes of the lines of the array that is fetched from or sent to which messages touch.
     """
 
     name: str
@@ -93,6 +97,8 @@ class Record:
     converted: bool = False
     coordinates: int = 0
     passes: int = 0
+    into: bool = False
+    touched: int = 0
 
     @property
     def size(self) -> int:
@@ -135,6 +141,12 @@ NEVER = 1 << 40
 FORGOTTEN = 1 << 30
 """Distances from here on are not counted: no cache is as large."""
 
+LOCAL = "local"
+"""The kind of what a data-parallel machine has no operation for: its processors know their addresses."""
+
+LINE = 64
+"""Bytes of a line of the cache: what a scattered message touches."""
+
 CODE = 8 << 10
 """Bytes of code and tables of the interpreter, numpy and the kernels that an operation goes through: what small arrays
 push out of the first-level cache, and of the tables that branches are predicted by, is not each other's elements."""
@@ -151,12 +163,16 @@ class Meter:
         Of each operation of the sequence, how far back its arrays were touched last: in which cache they may be.
     since
         Of each, how far back there was one of the same name: the distance of its code.
+    aside
+        What takes time here and is no operation of a data-parallel machine (kind `LOCAL`): VP sets, coordinates,
+        addresses and arrays of the front end, with their `since` and reach.
     """
 
     def __init__(self) -> None:
         self.sequence: list[Record] = []
         self.reaches: list[Reach] = []
         self.since: list[int] = []
+        self.aside: list[tuple[Record, int, Reach]] = []
         self._stack: dict[int | str, int] = {}
         self._known: dict[Record, Record] = {}
         self._mask: Any = None
@@ -171,6 +187,7 @@ class Meter:
         self.sequence.clear()
         self.reaches.clear()
         self.since.clear()
+        self.aside.clear()
         self._known.clear()
 
     def time(self, costs: Costs) -> Time:
@@ -202,8 +219,18 @@ class Meter:
             )
         return Time(real, cm)
 
-    def record(self, vp: VPSet, name: str, kind: str, bits: int, *, arrays: Sequence[Any] = (), **more: Any) -> Record:
-        """An operation of a VP set, and the arrays that it reads and writes."""
+    def record(
+        self,
+        vp: VPSet,
+        name: str,
+        kind: str,
+        bits: int,
+        *,
+        arrays: Sequence[Any] = (),
+        parts: Sequence[int] | None = None,
+        **more: Any,
+    ) -> Record:
+        """An operation of a VP set, and the arrays that it reads and writes: whole, or so many bytes (`parts`)."""
         if any(one.dtype.kind == "c" for one in arrays):
             raise UsageError(
                 f"{name}: what operations on complex numbers cost is not known; keep real and imaginary part in two "
@@ -214,19 +241,32 @@ class Meter:
         record = Record(name, kind, bits, vp.shape, selected, file, line, runs=runs, **more)
         record = self._known.setdefault(record, record)
         self.sequence.append(record)
-        self.reaches.append(self._reach(arrays))
-        self.since.append(_rounded(self._distance(name, CODE)))
-        self._touch(name, CODE)
+        self.reaches.append(self._reach(arrays, parts))
+        self.since.append(self._since(name))
         return record
 
-    def _reach(self, arrays: Sequence[Any]) -> Reach:
+    def note(self, vp: VPSet, name: str, *arrays: Any) -> None:
+        """Something that takes time here, and is no operation of a data-parallel machine; what it writes, and reads."""
+        bits = 8 * int(arrays[0].itemsize) if arrays else 8
+        record = Record(name, LOCAL, bits, vp.shape, vp.size, *caller())
+        reach = self._reach(arrays)
+        self.aside.append((self._known.setdefault(record, record), self._since(name), reach))
+
+    def _since(self, name: str) -> int:
+        """How far back there was an operation of a name; now is the latest."""
+        since = _rounded(self._distance(name, CODE))
+        self._touch(name, CODE)
+        return since
+
+    def _reach(self, arrays: Sequence[Any], parts: Sequence[int] | None = None) -> Reach:
         """How far back the arrays were touched; from now on, that is now. Arrays are known by where they begin, so that
         the result that takes the place of a freed one is as near as that was."""
-        ranges = [(_address(one), int(one.nbytes)) for one in arrays]
-        reach = tuple((_rounded(self._distance(where, length)), length) for where, length in ranges)
-        for where, length in ranges:
+        whole = [(_address(one), int(one.nbytes)) for one in arrays]
+        touched = [length for _, length in whole] if parts is None else parts
+        distances = [_rounded(self._distance(where, length)) for where, length in whole]
+        for (where, _), length in zip(whole, touched, strict=True):
             self._touch(where, length)
-        return reach
+        return tuple(zip(distances, touched, strict=True))
 
     def _touch(self, what: int | str, length: int) -> None:
         """An array or code is the latest that was touched."""
@@ -294,11 +334,12 @@ class Meter:
         dtype: str = "",
         by_function: bool = False,
         coordinates: int = 0,
+        into: bool = False,
     ) -> None:
         """A get or a send: of what, by which addresses, to what; within this VP set, or from or to another.
 
         `by_function`: combined by a function of the program's, which no router knows. `coordinates`: variables that the
-        addresses are computed from.
+        addresses are computed from. `into`: whether messages arrive in a variable of the program's.
         """
         run, addresses = vp.execution, moved[1]
         converted = addresses.dtype != np.int64
@@ -311,6 +352,13 @@ class Meter:
                 f"{MAX_COLLISIONS}: use 'many' or 'backward'"
             )
         many = routing.ratio > 1 or routing.most > 1
+        far = moved[0] if name == "get" else moved[2]
+        touched = min(int(far.nbytes), routing.targets * (far.itemsize if routing.pattern == "clustering" else LINE))
+        parts = [int(one.nbytes) for one in moved]
+        if name == "get":
+            parts[0] = touched
+        elif into:
+            parts[2] = touched
         if name == "get":
             kind = "fetch_single" if routing.messages == 1 else "multiple_broadcast" if many else "fetch"
             more: dict[str, Any] = {"mode": mode}
@@ -319,8 +367,8 @@ class Meter:
             if by_function:
                 kind = "send_function"
             more = {"dtype": dtype}
-        more |= {"facts": routing, "converted": converted, "coordinates": coordinates}
-        self.record(vp, name, kind, bits, arrays=moved, **more)
+        more |= {"facts": routing, "converted": converted, "coordinates": coordinates, "into": into, "touched": touched}
+        self.record(vp, name, kind, bits, arrays=moved, parts=parts, **more)
 
 
 def _address(array: Any) -> int:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from weft._core import UsageError
-from weft.pvar.primitives import get, send, variable_set
+from weft.pvar.primitives import check_same, get, send, variable_set
+from weft.pvar.reductions import reduce
 from weft.pvar.variable import ParallelVariable
 
 
-def rank(x: ParallelVariable, *, descending: bool = False) -> ParallelVariable:
+def rank(x: ParallelVariable | tuple[ParallelVariable, ...], *, descending: bool = False) -> ParallelVariable:
     """Where each selected processor's element comes among those of all selected, from 0.
 
     Equal elements are in the order of their processors' addresses, of 0.0 and -0.0 too; NaNs come last. The ranks are
@@ -16,9 +17,9 @@ def rank(x: ParallelVariable, *, descending: bool = False) -> ParallelVariable:
     Parameters
     ----------
     x
-        A parallel variable.
+        A parallel variable, or a tuple of several: the last is the first to decide, as in `numpy.lexsort`.
     descending
-        The largest first. Equal elements stay in the order of addresses.
+        The largest first, of every key. Equal elements stay in the order of addresses.
 
     Returns
     -------
@@ -28,15 +29,20 @@ def rank(x: ParallelVariable, *, descending: bool = False) -> ParallelVariable:
     Raises
     ------
     UsageError
-        If `x` is no parallel variable, or of complex numbers.
+        If `x` is no parallel variable, or of complex numbers; for no keys, or keys of several VP sets.
 
     Examples
     --------
     >>> import numpy as np, weft
     >>> vp = weft.pvar.VPSet((4,))
-    >>> rank(vp.array(np.array([3, 1, 4, 1])))
+    >>> x = vp.array(np.array([3, 1, 4, 1]))
+    >>> rank(x)
     <ParallelVariable (4,) of int32: [2 0 3 1]>
+    >>> rank((vp.array(np.array([0, 2, 0, 1])), x))
+    <ParallelVariable (4,) of int32: [2 1 3 0]>
     """
+    if isinstance(x, tuple):
+        return _by_several(x, descending)
     vp = variable_set(x, "rank")
     if x.data.dtype.kind == "c":
         raise UsageError("rank: complex numbers have no order; rank abs(x), or the real part")
@@ -44,6 +50,23 @@ def rank(x: ParallelVariable, *, descending: bool = False) -> ParallelVariable:
     if vp.meter is not None:
         vp.meter.record(vp, "rank", "rank", x.bits, arrays=(x.data, ranks), dtype=x.data.dtype.name, passes=passes)
     return ParallelVariable(vp, ranks)
+
+
+def _by_several(keys: tuple[ParallelVariable, ...], descending: bool) -> ParallelVariable:
+    """By the key that decides last first: a rank is stable, so that each later one keeps the order of those before."""
+    if not keys:
+        raise UsageError("rank: there is no key; expected a parallel variable, or a tuple of one or more")
+    ranks = rank(keys[0], descending=descending)
+    vp = ranks.vp
+    count = vp.size if vp.mask is None else int(reduce(vp.full(True), "count"))
+    for key in keys[1:]:
+        check_same(vp, key, "rank: a key")
+        in_order = send(key, ranks)
+        # Those who have a key in order are the first of the VP set, whoever is selected.
+        with vp.everywhere(), vp.where(vp.address() < count):
+            later = rank(in_order, descending=descending)
+        ranks = get(later, ranks)
+    return ranks
 
 
 def sort(x: ParallelVariable, *, descending: bool = False) -> ParallelVariable:

@@ -356,7 +356,8 @@ def send(
         by_function, moved = isinstance(operator, Combiner), (values, to, target.data)
         name = f"send {'plain' if operator is None else operators.name_of(operator)}"
         coordinates = _variables_of(address)
-        own.meter.routed(own, name, x.bits, moved, "many", whose is own, x.data.dtype.name, by_function, coordinates)
+        within, dtype, into_one = whose is own, x.data.dtype.name, into is not None
+        own.meter.routed(own, name, x.bits, moved, "many", within, dtype, by_function, coordinates, into_one)
     return target
 
 

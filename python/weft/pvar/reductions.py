@@ -43,12 +43,12 @@ def reduce(x: ParallelVariable, operator: Combining, *, axis: Axis | None = None
     x
         A parallel variable.
     operator
-        "sum" (of integers in 64 bits, as numpy's), "multiply" or "product" (likewise), "max", "min", "logand", "logior"
-        and "logxor" (bit by bit, of integers and booleans), "and", "or" and "xor" (of booleans), or numpy's function
-        (`np.add`). A function of two arrays, Python's or compiled, or a `weft.pvar.Combiner` of one, which combines
-        elements in the order of addresses and has to be associative. Further "count" (of those that are not zero),
-        "mean", "var", "std", and "argmax" and "argmin": the coordinates of the first such element, or its index along
-        the axis.
+        "sum" (of integers in 64 bits, as numpy's; of booleans how many are true), "multiply" or "product" (likewise in
+        64 bits), "max", "min", "logand", "logior" and "logxor" (bit by bit, of integers and booleans), "and", "or" and
+        "xor" (of booleans), or numpy's function (`np.add`). A function of two arrays, Python's or compiled, or a
+        `weft.pvar.Combiner` of one, which combines elements in the order of addresses and has to be associative.
+        Further "count" (of those that are not zero), "mean", "var", "std", and "argmax" and "argmin": the coordinates
+        of the first such element, or its index along the axis.
     axis
         The axis, or several, whose elements are combined, line by line. Default: all elements.
     initial
@@ -82,6 +82,8 @@ def reduce(x: ParallelVariable, operator: Combining, *, axis: Axis | None = None
     vp = variable_set(x, "reduce")
     if operator in STATISTICS:
         return _statistic(x, str(operator), axis)
+    if x.data.dtype.kind == "b" and operator in ("sum", "add", np.add):
+        x = x.astype(np.int64)
     operator = operators.check(operator, x.data.dtype, "reduce", listed=STATISTICS)
     if isinstance(operator, Combiner):
         return _by_function(vp, x, operator, axis, initial)

@@ -156,8 +156,7 @@ class ParallelVariable:
 
     def sum(self, axis: Axis | None = None, **more: Any) -> Any:
         """The sum of the selected (of booleans: how many are true), or of those of each line along an axis."""
-        x = self.astype(np.int64) if self.data.dtype.kind == "b" else self
-        return x._reduced("sum", axis, more)
+        return self._reduced("sum", axis, more)
 
     def prod(self, axis: Axis | None = None, **more: Any) -> Any:
         """The product of the selected, or of those of each line along an axis."""

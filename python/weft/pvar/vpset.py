@@ -114,6 +114,8 @@ class VPSet:
         self.alone = self.execution.ranks == 1
         """Whether this process has all elements."""
         self._settle()
+        if self._meter is not None:
+            self._meter.note(self, "VP set")
 
     def _settle(self) -> None:
         with self._settling:
@@ -226,6 +228,9 @@ class VPSet:
         if copy or not usable:
             self.check_memory(target)
             data = np.array(data, dtype=target, order="C", copy=True)
+        if self._meter is not None and self.alone:
+            what = "array" if data is values else "array, copied" if target == values.dtype else "array, converted"
+            self._meter.note(self, what, data, *([] if data is values else [values]))
         return self._variable(data, word)
 
     def zeros(self, dtype: DTypeLike = np.float64, *, bits: int | None = None) -> ParallelVariable:
@@ -275,7 +280,7 @@ class VPSet:
         start, length = self.execution.start[axis], self.execution.shape[axis]
         along = np.arange(start, start + length, dtype=target)
         line = along.reshape([-1 if a == axis else 1 for a in range(self.ndim)])
-        return self._variable(np.broadcast_to(line, self.execution.shape).copy(), None)
+        return self._of_indices("coordinate", line)
 
     def address(self, dtype: DTypeLike | None = None) -> ParallelVariable:
         """Each processor's address for `get` and `send`: its number, the last axis fastest."""
@@ -288,7 +293,14 @@ class VPSet:
             along = np.arange(start, start + length, dtype=target) * target.type(stride)
             total = total + along.reshape([-1 if a == axis else 1 for a in range(self.ndim)])
             stride *= self.shape[axis]
-        return self._variable(np.broadcast_to(total, self.execution.shape).copy(), None)
+        return self._of_indices("address", total)
+
+    def _of_indices(self, name: str, along: Any) -> ParallelVariable:
+        """A variable of what processors know of themselves, and need no time for on machines of many."""
+        data = np.broadcast_to(along, self.execution.shape).copy()
+        if self._meter is not None:
+            self._meter.note(self, name, data)
+        return self._variable(data, None)
 
     def enumerate(self) -> ParallelVariable:
         """Each selected processor's number among the selected, from 0 in the order of addresses; zero elsewhere.

@@ -147,7 +147,7 @@ def test_what_is_kept_of_two_visits():
         for at, (core, memory) in enumerate(((20e-6, 50e-6), (21e-6, 50e-6), (20e-6, 100e-6)))
     )
     assert random_programs.better(full, slow) == random_programs.better(slow, full) == full
-    assert [seconds for _, seconds in random_programs.better(full, also).operations] == [1e-6, 1.5e-6]
+    assert random_programs.better(full, also) == random_programs.better(also, full) == also, "the lesser sum"
 
 
 def test_what_was_timed_at_half_the_pace_counts_half():
@@ -255,7 +255,32 @@ def test_kinds_know_what_costs_depend_on():
     assert kind(lambda vp, x: weft.pvar.get(x, vp.address()), (FEW,)).name == "get 4 bytes, in order"
     chosen = kind(lambda vp, x: weft.pvar.where(x > 0, x.astype("int8"), vp.zeros("int8")))
     assert chosen[:2] == ("where 1 bytes", "where")
-    assert kind(lambda vp, x: weft.pvar.send(x, vp.address() * 0, combine="min")).name == "send min float32, in order"
+    into_zeros = kind(lambda vp, x: weft.pvar.send(x, vp.address() * 0, combine="min"))
+    assert into_zeros.name == "send min float32, in order, filled"
+    kept = kind(lambda vp, x: weft.pvar.send(x, vp.address() * 0, combine="min", into=vp.zeros("float32")))
+    assert kept.name == "send min float32, in order"
+    assert kind(lambda vp, x: weft.pvar.send(x, vp.address() * 0, combine="add")).name == "send add float32, in order"
+
+
+def test_of_an_array_that_messages_come_from_only_what_they_touch_counts():
+    far, near = weft.pvar.VPSet(1 << 16), weft.pvar.VPSet(8)
+    x = far.zeros("float64")
+    to = near.address() * 4096
+    with weft.pvar.metered(far, near) as meter:
+        weft.pvar.get(x, to)
+        weft.pvar.send(to, to, combine="add", into=far.zeros("int32"))
+        weft.pvar.send(to, to, combine="add", vp=far)
+    lengths = [[length for _, length in reach] for reach in meter.reaches if len(reach) == 3]
+    assert lengths == [[8 * 64, 32, 64], [32, 32, 8 * 64], [32, 32, 4 << 16]]
+
+
+def test_full_pace_is_what_a_tenth_of_the_probes_are_as_fast_as():
+    pace = Pace()
+    for at in range(50):
+        pace.learn(Probe(1e-6 * (1 if at == 7 else 2), 1e-6 * (1 if at == 31 else 3)))
+    assert pace.least == (2e-6, 3e-6)
+    assert pace.full(Probe(2.2e-6, 3.5e-6))
+    assert not pace.full(Probe(2.2e-6, 4e-6))
 
 
 def test_ranks_count_elements_as_often_as_their_sort_goes_through_them():

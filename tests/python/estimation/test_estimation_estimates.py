@@ -68,7 +68,7 @@ def test_here_is_priced_from_its_file(tmp_path):
     assert found.table()["cm_s"].null_count() == 3
 
 
-def test_addresses_of_coordinates_are_computed_first(tmp_path):
+def test_addresses_of_coordinates_take_time_of_their_own(tmp_path):
     def fetching(coordinates):
         def program():
             vp = weft.pvar.VPSet((64, 128))
@@ -77,11 +77,17 @@ def test_addresses_of_coordinates_are_computed_first(tmp_path):
 
         return program
 
-    kinds = {"get_4_bytes,_in_order": 0.0, "broadcast_4_bytes": 0.0, "send_plain_4_bytes,_in_order": 0.0}
-    path = costs_file(tmp_path, **kinds, reduce_max_int64=1e-9, multiply_int64=2e-9, add_int64=4e-9)
+    path = tmp_path / "costs.toml"
+    terms = {"call_coordinate": 3e-6, "element_coordinate": 2e-9}
+    curves = {
+        "broadcast 4 bytes": Curve((8,), (0.0,)),
+        "get 4 bytes, in order": Curve((8,), (1e-9,), (1e-6,) * 4, terms),
+        "get 4 bytes, scattered near": Curve((8,), (1e-9,), (1e-6,) * 4, terms),
+    }
+    MeasuredCosts(curves, ()).write(path)
     whole, one, two = (estimate(fetching(count), "here", costs=path).total.real_s for count in range(3))
-    assert one - whole == pytest.approx(1e-6 + 8192 * 1e-9)
-    assert two - whole == pytest.approx(4 * 1e-6 + 8192 * (1 + 1 + 2 + 4) * 1e-9)
+    assert one - whole == pytest.approx(3e-6 + 8192 * 2e-9)
+    assert two - one == pytest.approx(3e-6 + 8192 * 2e-9)
 
 
 def test_the_interval_of_here_is_that_of_unseen_programs(tmp_path):

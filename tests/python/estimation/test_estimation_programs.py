@@ -158,6 +158,24 @@ def run(monkeypatch, capsys, name, *words):
         ("suffix_array", ["--size", "1025"]),
         ("suffix_array", ["--size", "1"]),
         ("suffix_array", ["--size", "2", "--machine", "cm2-8k"]),
+        ("american_option", ["--size", "65"]),
+        ("american_option", ["--size", "1", "--machine", "cm2-8k"]),
+        ("binary_search", ["--size", "129"]),
+        ("binary_search", ["--size", "1", "--machine", "cm2-8k"]),
+        ("equalization", ["--size", "33"]),
+        ("equalization", ["--size", "1"]),
+        ("equalization", ["--size", "17", "--machine", "cm2-8k"]),
+        ("genetic_algorithm", ["--size", "20", "--rounds", "7"]),
+        ("genetic_algorithm", ["--size", "1", "--rounds", "2"]),
+        ("gram_schmidt", ["--size", "17"]),
+        ("gram_schmidt", ["--size", "1", "--machine", "cm2-8k"]),
+        ("logistic_regression", ["--size", "65", "--rounds", "9"]),
+        ("logistic_regression", ["--size", "1", "--rounds", "1", "--machine", "cm2-8k"]),
+        ("n_queens", ["--size", "6"]),
+        ("n_queens", ["--size", "3"]),
+        ("n_queens", ["--size", "1"]),
+        ("random_walks", ["--size", "100", "--rounds", "5"]),
+        ("random_walks", ["--size", "2", "--rounds", "1"]),
     ],
 )
 def test_the_program_passes(monkeypatch, capsys, native, name, words):
@@ -173,13 +191,14 @@ LINES = (
     *("collatz", "decode_runs", "hash_table", "number_transform", "particle_in_cell", "spanning_tree", "tridiagonal"),
     *("wavelet", "brackets", "odd_even_sort", "quantiles", "sparse_transpose"),
     *("convex_hull", "independent_set", "long_multiplication", "stable_marriage", "suffix_array"),
+    *("binary_search", "genetic_algorithm", "logistic_regression", "random_walks"),
 )
 
 SIDES = (
     *("jacobi", "life", "conjugate_gradients", "cannon", "components", "mandelbrot", "sandpile", "edges"),
     *("floyd_warshall", "wave", "cyclic_automaton", "lattice_boltzmann", "ising"),
     *("median_filter", "rotation", "voronoi", "advection", "forest_fire", "maze", "newton_fractal"),
-    *("gradient_noise", "line_of_sight", "schroedinger"),
+    *("gradient_noise", "line_of_sight", "schroedinger", "equalization", "gram_schmidt"),
 )
 """Programs whose size is that of one side."""
 
@@ -213,6 +232,8 @@ def test_an_answer_from_another_problem_fails(monkeypatch, capsys, name):
         ("wavelet", ["--size", "0"], "expected a power of two, not 0"),
         ("spanning_tree", ["--size", "1"], "expected at least two vertices"),
         ("independent_set", ["--size", "1"], "expected at least two vertices, with an edge at each"),
+        ("n_queens", ["--size", "15"], "expected a board of 1 to 14 rows"),
+        ("random_walks", ["--size", "1"], "expected at least two vertices and one step"),
         ("line_of_sight", ["--towers", "0"], "expected at least one field and at least one tower"),
         ("long_multiplication", ["--size", "0"], "expected at least one digit"),
     ],

@@ -77,6 +77,24 @@ def test_a_rank_brings_other_variables_into_its_order():
     )
 
 
+@quick
+@given(cases.SHAPES, st.lists(TYPES, min_size=1, max_size=3), cases.DENSITIES, cases.SEEDS, st.booleans())
+def test_ranks_by_several_keys(shape, dtypes, density, seed, descending):
+    """Against Python's sort of tuples; few different values, so that later keys decide."""
+    mask = cases.mask(shape, density, seed)
+    numbers = np.random.default_rng(seed)
+    keys = [numbers.integers(0, 3, shape).astype(dtype) for dtype in dtypes]
+    vp = weft.pvar.VPSet(shape)
+    with selected(vp, mask):
+        ranks = weft.pvar.rank(tuple(map(vp.array, keys)), descending=descending).numpy().ravel()
+    flat = [[int(one) for one in key.ravel()] for key in reversed(keys)]
+    sign = -1 if descending else 1
+    order = sorted(np.flatnonzero(mask).tolist(), key=lambda at: [sign * key[at] for key in flat])
+    expected = np.zeros(mask.size, int)
+    expected[order] = np.arange(len(order))
+    assert ranks.tolist() == expected.tolist()
+
+
 def test_words_keep_their_length_when_they_are_sorted():
     vp = weft.pvar.VPSet(6)
     assert weft.pvar.sort(vp.array([3, 1, 2, 0, 3, 2], bits=3)).bits == 3
@@ -190,6 +208,8 @@ def test_random_numbers_of_all_words():
         (lambda vp: vp.rng(0).uniform(1, 0), "uniform: from 1.0 to 0.0; expected two finite numbers, the lower first"),
         (lambda vp: vp.rng(0).normal(scale=-1), "normal: the scale is -1; expected a number of 0 or more"),
         (lambda vp: weft.pvar.rank(3), "rank: a int is no parallel variable"),
+        (lambda vp: weft.pvar.rank(()), "rank: there is no key; expected a parallel variable, or a tuple"),
+        (lambda vp: weft.pvar.rank((vp.zeros(), weft.pvar.VPSet(5).zeros())), "rank: a key is of another VP set"),
         (lambda vp: weft.pvar.sort([3]), "sort: a list is no parallel variable"),
     ],
 )

@@ -329,7 +329,7 @@ def mistakes():
         (lambda: weft.pvar.reduce(f, "median"), "reduce: there is no operator 'median'; there are sum, multiply, max"),
         (lambda: weft.pvar.reduce(f, "logand"), "reduce: logand is of integers and booleans, not of float64"),
         (lambda: weft.pvar.reduce(x, "or"), "reduce: or is of booleans, not of int64"),
-        (lambda: weft.pvar.reduce(b, "sum"), "booleans are not added; x.astype"),
+        (lambda: weft.pvar.scan(b, "add"), "booleans are not added; x.astype"),
         (lambda: weft.pvar.reduce(3, "sum"), "reduce: a int is no parallel variable"),
         (lambda: weft.pvar.spread(x, 2, 0), "spread: there is no axis 2; the axes are -2 to 1"),
         (lambda: weft.pvar.spread(x, 1, 4), "spread: there is no element 4 along axis 1: its extent is 4"),
