@@ -114,12 +114,12 @@ def _of_file(path: str | os.PathLike[str], ranks: int | None, benchmark: str | N
 
 
 def _wrong(tables: Iterable[object]) -> dict[str, list[int]]:
-    """Sizes at which data were wrong, by benchmark."""
-    found: dict[str, list[int]] = {}
+    """At which sizes data were wrong, by benchmark."""
+    sizes: dict[str, list[int]] = {}
     for table in tables:
         if isinstance(table, Wrong):
-            found.setdefault(table.benchmark, []).append(table.size)
-    return found
+            sizes.setdefault(table.benchmark, []).append(table.size)
+    return sizes
 
 
 def _named(benchmark: str) -> str:
