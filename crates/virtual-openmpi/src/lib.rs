@@ -6,9 +6,14 @@
 //! The functions are written by `build.rs` from the table of `virtual-mpi`; those that want more are
 //! in [`special`] and [`creation`].
 
+#[macro_use]
 mod callbacks;
 mod creation;
 mod exchanges;
+mod fortran;
+mod fortran_attributes;
+mod fortran_callbacks;
+mod fortran_library;
 mod inner;
 mod objects;
 mod passing;
@@ -30,6 +35,7 @@ mod translation;
 mod functions {
     use crate::exchanges::peer_types;
     use crate::inner::{Aint, Inner};
+    use crate::objects::Kind;
     use crate::passing::*;
     use crate::translation::*;
     use std::ffi::{c_char, c_int, c_void};
@@ -50,4 +56,18 @@ mod exports {
     use crate::{by_hand, functions};
     use std::ffi::{c_char, c_int, c_void};
     include!(concat!(env!("OUT_DIR"), "/exports.rs"));
+}
+
+/// Functions of Fortran, under the names by which its programs call them.
+#[allow(non_snake_case, clippy::missing_safety_doc, clippy::too_many_arguments)]
+mod fortran_exports {
+    use crate::fortran::Fint;
+    use crate::inner::Aint;
+    use std::ffi::c_void;
+
+    mod by_fortran {
+        pub use crate::fortran::*;
+        pub use crate::fortran_attributes::*;
+    }
+    include!(concat!(env!("OUT_DIR"), "/fortran.rs"));
 }

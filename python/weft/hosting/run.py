@@ -415,12 +415,6 @@ def _check_linkage(path: Path) -> Path:
             "Open MPI"
         )
     loaded = libraries(path)
-    fortran = next((name for name in loaded if name.startswith(("libmpi_mpifh", "libmpi_usempi"))), None)
-    if fortran is not None:
-        raise UsageError(
-            f"{path} calls Open MPI from Fortran ({fortran}), whose library reaches into Open MPI itself: compile it "
-            "with MPICH's mpifort"
-        )
     if OPEN_MPI_NAME in loaded:
         if not open_mpi_path().exists():
             raise UsageError(f"{path} was built for Open MPI, whose interface this installation of weft lacks")

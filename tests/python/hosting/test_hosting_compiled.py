@@ -98,6 +98,33 @@ def test_a_program_prints_the_same_whichever_interface_it_was_compiled_for(tmp_p
         assert virtual(program, ranks=5) == expected
 
 
+OF_FORTRAN = """{0}: 1 1 1 1
+{0}: largest 2 0
+{0}: {1}.5, index 2, source {1}, tag 5, null 1 1
+{0}: some 1, all 1
+{0}: from {1}, {1}, flag 1
+{0}: source {1}, same 1
+{0}: generalized, tag 9
+{0}: copied 107 and 100, 1
+{0}: deleted 107
+{0}: deleted 7
+{0}: bound 1 1
+{0}: groups of 1 and 2
+{0}: sum 3
+{0}: error 6 of 0
+{0}: [weft] [weft  ]
+"""
+
+
+@pytest.mark.skipif(not open_mpi_path().exists(), reason="the library with Open MPI's interface is not built")
+def test_programs_of_open_mpis_fortran_find_what_its_libraries_cannot_do_here(tmp_path):
+    source = Path(__file__).parent / "compiled" / "openmpi" / "fortran.c"
+    program = tmp_path / "fortran"
+    subprocess.run(["cc", "-O1", "-o", str(program), str(source), str(open_mpi_path())], check=True)
+    expected = "".join(OF_FORTRAN.format(rank, (rank - 1) % 3) for rank in range(3))
+    assert virtual(program, ranks=3) == sorted(expected.splitlines())
+
+
 STANDARD = pytest.mark.skipif(
     not (standard_path().exists() and (INCLUDE.parent / "mpi_abi.h").exists()),
     reason="the library with the standard's interface is not built, or the MPICH wheel has none",
