@@ -24,7 +24,7 @@ from weft.catalogue import machine as find_machine
 from weft.catalogue import passes_messages
 from weft.extras import require
 from weft.hosting import here, limits, lines, sleeping
-from weft.hosting.binary import Kind, Linkage, kind, libraries, linkage, needs_processes
+from weft.hosting.binary import Kind, Linkage, kind, libraries, libraries_of_mpi4py, linkage, needs_processes
 from weft.hosting.library import OPEN_MPI_NAME, STANDARD_NAMES, open_mpi_path, standard_path
 from weft.hosting.library import path as library_path
 from weft.hosting.placing import nodes_of
@@ -415,6 +415,9 @@ def _check_linkage(path: Path) -> Path:
             "Open MPI"
         )
     loaded = libraries(path)
+    if path.name.startswith("python"):
+        # The interpreter finds MPI by what its scripts import.
+        loaded = (*loaded, *libraries_of_mpi4py(path))
     if OPEN_MPI_NAME in loaded:
         if not open_mpi_path().exists():
             raise UsageError(f"{path} was built for Open MPI, whose interface this installation of weft lacks")

@@ -125,6 +125,42 @@ def test_programs_of_open_mpis_fortran_find_what_its_libraries_cannot_do_here(tm
     assert virtual(program, ranks=3) == sorted(expected.splitlines())
 
 
+OWN_INTERPRETER = """
+import ctypes, os
+mpi = ctypes.CDLL({library!r}, ctypes.RTLD_GLOBAL)
+mpi.MPI_Init(None, None)
+size = ctypes.c_int()
+mpi.MPI_Comm_size(ctypes.byref((ctypes.c_char * 512).in_dll(mpi, "ompi_mpi_comm_world")), ctypes.byref(size))
+names = "RANK", "SIZE", "LOCAL_RANK", "LOCAL_SIZE"
+print(size.value, *(os.environ["OMPI_COMM_WORLD_" + name] for name in names))
+mpi.MPI_Finalize()
+"""
+
+
+@pytest.mark.skipif(not open_mpi_path().exists(), reason="the library with Open MPI's interface is not built")
+def test_an_interpreter_gets_the_interface_that_its_mpi4py_was_linked_with(tmp_path):
+    """As distributions have it; the one here is no more than a library that wants Open MPI's."""
+    package = tmp_path / "mpi4py"
+    package.mkdir()
+    (package / "__init__.py").touch()
+    extension = package / f"MPI{sysconfig.get_config_var('EXT_SUFFIX')}"
+    link = ["cc", "-shared", "-fPIC", "-Wl,--no-as-needed", "-xc", "/dev/null", "-xnone", str(open_mpi_path())]
+    subprocess.run([*link, "-o", str(extension)], check=True)
+    script = tmp_path / "program.py"
+    script.write_text(OWN_INTERPRETER.format(library=open_mpi_path().name))
+    start = [sys.executable, "-m", "weft.cli.main", "run", "--on", "ipsc860", "-n", "3", "--ranks-per-node", "2"]
+    done = subprocess.run(
+        [*start, sys.executable, str(script)],
+        env=os.environ | {"PYTHONPATH": str(tmp_path)},
+        check=False,
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+    assert done.returncode == 0, done.stderr
+    assert sorted(done.stdout.splitlines()) == ["3 0 3 0 2", "3 1 3 1 2", "3 2 3 0 1"]
+
+
 STANDARD = pytest.mark.skipif(
     not (standard_path().exists() and (INCLUDE.parent / "mpi_abi.h").exists()),
     reason="the library with the standard's interface is not built, or the MPICH wheel has none",
