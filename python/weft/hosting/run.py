@@ -345,7 +345,7 @@ def _run_here(
 def _command(path: Path, sort: Kind, arguments: Sequence[str]) -> list[str]:
     """What starts one rank."""
     interpreter = [sys.executable] if sort is Kind.SCRIPT else []
-    return [*interpreter, str(path.resolve()), *arguments]
+    return [*interpreter, str(path.absolute()), *arguments]
 
 
 _PYTHON_BYTES = 24 << 20

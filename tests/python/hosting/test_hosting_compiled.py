@@ -161,6 +161,14 @@ def test_an_interpreter_gets_the_interface_that_its_mpi4py_was_linked_with(tmp_p
     assert sorted(done.stdout.splitlines()) == ["3 0 3 0 2", "3 1 3 1 2", "3 2 3 0 1"]
 
 
+def test_a_program_is_started_by_the_name_that_it_is_called_by(tmp_path):
+    """An interpreter of a virtual environment is a link, and finds its packages by that name."""
+    program = written("if (rank == 0) puts(strrchr(argv[0], 47));", tmp_path)
+    link = tmp_path / "by_another_name"
+    link.symlink_to(program)
+    assert virtual(link, ranks=2) == ["/by_another_name"]
+
+
 STANDARD = pytest.mark.skipif(
     not (standard_path().exists() and (INCLUDE.parent / "mpi_abi.h").exists()),
     reason="the library with the standard's interface is not built, or the MPICH wheel has none",
