@@ -161,6 +161,16 @@ def test_an_interpreter_gets_the_interface_that_its_mpi4py_was_linked_with(tmp_p
     assert sorted(done.stdout.splitlines()) == ["3 0 3 0 2", "3 1 3 1 2", "3 2 3 0 1"]
 
 
+def test_a_program_that_asks_for_versions_alone_need_not_initialize_mpi(tmp_path):
+    source = tmp_path / "program.c"
+    source.write_text(
+        "#include <mpi.h>\n#include <stdio.h>\nint main(void) {\n    int major, minor, yes;\n"
+        "    MPI_Get_version(&major, &minor);\n    MPI_Initialized(&yes);\n"
+        '    printf("%d %d\\n", major > 2, yes);\n    return 0;\n}\n'
+    )
+    assert virtual(compiled(source, tmp_path), ranks=2) == ["1 0", "1 0"]
+
+
 def test_a_program_is_started_by_the_name_that_it_is_called_by(tmp_path):
     """An interpreter of a virtual environment is a link, and finds its packages by that name."""
     program = written("if (rank == 0) puts(strrchr(argv[0], 47));", tmp_path)

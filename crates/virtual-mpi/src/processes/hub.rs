@@ -130,7 +130,7 @@ fn start(request: &Request, machine: &Machine) -> Result<Rc<Run>, Box<Report>> {
             slot: Rc::new(slot),
             child,
             call: String::new(),
-            may_end: false,
+            may_end: true,
             left: false,
             unfreed: Unfreed::default(),
         })));
