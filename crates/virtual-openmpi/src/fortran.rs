@@ -7,18 +7,16 @@
 
 use std::ffi::{CStr, c_int, c_void};
 
-use crate::by_hand::{MPI_Comm_create_keyval, MPI_Type_create_keyval, MPI_Win_create_keyval};
-use crate::creation::{create_handler_by, create_operation_by};
+use crate::creation::{
+    MPI_Comm_create_keyval, MPI_Type_create_keyval, MPI_Win_create_keyval, create_handler_by, create_operation_by,
+};
 use crate::fortran_attributes::{Attribute, Form, copy_attribute, delete_attribute};
 use crate::fortran_callbacks;
 use crate::functions::*;
 use crate::inner::Aint;
 use crate::objects::Kind;
 use crate::passing::Function;
-use crate::translation::{Handle, Status, code_out, comm_in, datatype_in, keyval_in, win_in};
-
-/// INTEGER of Fortran.
-pub type Fint = c_int;
+use crate::translation::{Fint, Handle, Status, code_out, comm_in, datatype_in, keyval_in, win_in};
 
 /// Ranks and indices that are none, in both languages.
 const UNDEFINED: c_int = -32766;

@@ -4,12 +4,11 @@
 
 use std::ffi::{c_int, c_void};
 
-use crate::by_hand::MPI_Grequest_start;
-use crate::fortran::Fint;
+use crate::creation::MPI_Grequest_start;
 use crate::functions::MPI_Request_c2f;
 use crate::inner::Aint;
 use crate::objects::Kind;
-use crate::translation::{Handle, Status, fortran_number};
+use crate::translation::{Fint, Handle, Status, fortran_number};
 
 /// How functions of a kind of attributes are handed values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

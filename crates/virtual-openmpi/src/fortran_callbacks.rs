@@ -3,9 +3,8 @@
 use std::ffi::{c_int, c_void};
 
 use crate::callbacks::{SLOTS, Slots};
-use crate::fortran::Fint;
 use crate::objects::Kind;
-use crate::translation::{code_out, comm_out, datatype_out, fortran_number};
+use crate::translation::{Fint, code_out, comm_out, datatype_out, fortran_number};
 
 static OPERATIONS: Slots = Slots::new();
 static HANDLERS: Slots = Slots::new();

@@ -14,6 +14,7 @@ mod fortran;
 mod fortran_attributes;
 mod fortran_callbacks;
 mod fortran_library;
+mod functions;
 mod inner;
 mod objects;
 mod passing;
@@ -22,25 +23,6 @@ mod sleep_here;
 mod sleeping_calls;
 mod special;
 mod translation;
-
-/// The functions of MPI whose parameters are translated one by one.
-#[allow(
-    non_snake_case,
-    clippy::missing_safety_doc,
-    clippy::too_many_arguments,
-    clippy::not_unsafe_ptr_arg_deref,
-    clippy::let_and_return,
-    clippy::missing_transmute_annotations
-)]
-mod functions {
-    use crate::exchanges::peer_types;
-    use crate::inner::{Aint, Inner};
-    use crate::objects::Kind;
-    use crate::passing::*;
-    use crate::translation::*;
-    use std::ffi::{c_char, c_int, c_void};
-    include!(concat!(env!("OUT_DIR"), "/functions.rs"));
-}
 
 /// The functions of MPI whose translation is not that of their parameters one by one.
 mod by_hand {
@@ -61,8 +43,8 @@ mod exports {
 /// Functions of Fortran, under the names by which its programs call them.
 #[allow(non_snake_case, clippy::missing_safety_doc, clippy::too_many_arguments)]
 mod fortran_exports {
-    use crate::fortran::Fint;
     use crate::inner::Aint;
+    use crate::translation::Fint;
     use std::ffi::c_void;
 
     mod by_fortran {

@@ -10,6 +10,9 @@ use crate::objects::{KNOWN, Kind, Known};
 /// A handle of Open MPI's interface.
 pub type Handle = *mut c_void;
 
+/// INTEGER of Fortran.
+pub type Fint = c_int;
+
 /// Addresses of the predefined handles, as the program sees them.
 fn addresses() -> &'static HashMap<(c_int, bool), usize> {
     static ADDRESSES: OnceLock<HashMap<(c_int, bool), usize>> = OnceLock::new();

@@ -120,10 +120,10 @@ def libraries_of_mpi4py(python: Path) -> tuple[str, ...]:
     Empty where it has no mpi4py, or one that looks for MPI itself.
     """
     search = "import importlib.util as u; s = u.find_spec('mpi4py.MPI'); print(s.origin if s else '')"
-    found = subprocess.run([python, "-c", search], capture_output=True, text=True, check=False, timeout=60)
-    extension = Path(found.stdout.strip())
+    done = subprocess.run([python, "-c", search], capture_output=True, text=True, check=False, timeout=60)
+    extension = Path(done.stdout.strip())
     try:
-        return (linkage(extension).needed or ()) if found.returncode == 0 and extension.is_file() else ()
+        return (linkage(extension).needed or ()) if done.returncode == 0 and extension.is_file() else ()
     except ValueError:
         return ()
 
