@@ -126,6 +126,18 @@ impl Function {
             return;
         }
         let types = self.parameters.iter().map(|(_, kind)| inner(kind, self.large)).collect::<Vec<_>>().join(", ");
+        if !self.handles_are_numbers && name.ends_with("2f") && self.is_conversion() && self.result == "c_int" {
+            let (parameter, kind) = &self.parameters[0];
+            if is_predefined(kind) {
+                writeln!(out, "    fortran_number({parameter}, Kind::{kind})\n}}").unwrap();
+                return;
+            }
+        }
+        if !self.handles_are_numbers && name.ends_with("f2c") && self.is_conversion() && is_predefined(&self.result) {
+            let (parameter, kind) = (&self.parameters[0].0, &self.result);
+            writeln!(out, "    fortran_handle({parameter}, Kind::{kind})\n}}").unwrap();
+            return;
+        }
         writeln!(out, "    static FUNCTION: Function = Function::new(c\"MPI_{name}\");").unwrap();
         writeln!(out, "    // SAFETY: the function has these parameters; the program keeps to what MPI asks for.")
             .unwrap();
@@ -160,10 +172,17 @@ impl Function {
     fn export(&self, out: &mut String, module: &str) {
         let (name, declared, result) = (&self.name, self.declared(), outer_result(&self.result));
         let names = self.parameters.iter().map(|(name, _)| name.clone()).collect::<Vec<_>>().join(", ");
-        for prefix in ["", "P"] {
+        let persistent = self.parameters.iter().any(|(name, _)| name == "info") && self.name.ends_with("_init");
+        // Open MPI 4 has persistent collectives under names of its own.
+        let prefixes: &[_] = if persistent && !self.handles_are_numbers && !self.name.starts_with('P') {
+            &["MPI_", "PMPI_", "MPIX_", "PMPIX_"]
+        } else {
+            &["MPI_", "PMPI_"]
+        };
+        for prefix in prefixes {
             writeln!(
                 out,
-                "#[unsafe(no_mangle)]\npub unsafe extern \"C\" fn {prefix}MPI_{name}({declared}) -> {result} {{\n    \
+                "#[unsafe(no_mangle)]\npub unsafe extern \"C\" fn {prefix}{name}({declared}) -> {result} {{\n    \
                  // SAFETY: the caller keeps to what the function of MPI asks for.\n    \
                  unsafe {{ {module}::MPI_{name}({names}) }}\n}}"
             )
@@ -326,6 +345,11 @@ impl Function {
             _ => name.to_owned(),
         }
     }
+}
+
+/// Handles of which some are predefined, whose numbers in Fortran are Open MPI's own.
+fn is_predefined(kind: &str) -> bool {
+    is_handle(kind) && kind != "Session"
 }
 
 fn is_handle(kind: &str) -> bool {

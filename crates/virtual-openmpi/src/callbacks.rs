@@ -7,17 +7,17 @@ use crate::inner::Inner;
 use crate::translation::{Copy, Handle, Status, code_in, code_out, comm_out, datatype_out};
 
 /// So many different functions of a program may combine elements, or handle errors.
-const SLOTS: usize = 64;
+pub const SLOTS: usize = 64;
 
 /// Functions of one kind; each has a slot, whose stand-in calls it.
 pub struct Slots([AtomicPtr<c_void>; SLOTS]);
 
 impl Slots {
-    const fn new() -> Slots {
+    pub const fn new() -> Slots {
         Slots([const { AtomicPtr::new(std::ptr::null_mut()) }; SLOTS])
     }
 
-    fn get(&self, slot: usize) -> *mut c_void {
+    pub fn get(&self, slot: usize) -> *mut c_void {
         self.0[slot].load(Ordering::Acquire)
     }
 
@@ -31,8 +31,8 @@ impl Slots {
     }
 }
 
-pub static OPERATIONS: Slots = Slots::new();
-pub static HANDLERS: Slots = Slots::new();
+static OPERATIONS: Slots = Slots::new();
+static HANDLERS: Slots = Slots::new();
 
 type Combine = unsafe extern "C" fn(*mut c_void, *mut c_void, *mut c_int, *mut Handle);
 type Handler = unsafe extern "C" fn(*mut Handle, *mut c_int, ...);
@@ -71,16 +71,16 @@ macro_rules! slots {
     };
 }
 
-/// The stand-in of the operation at a slot.
-pub fn operation(slot: usize) -> *const c_void {
+/// What the library calls in place of an operation of the program, if there is a slot for it.
+pub fn operation(function: *const c_void) -> Option<*const c_void> {
     let all: [*const c_void; SLOTS] = slots!(combine: 0 8 16 24 32 40 48 56);
-    all[slot]
+    OPERATIONS.slot(function).map(|slot| all[slot])
 }
 
-/// The stand-in of the error handler at a slot.
-pub fn handler(slot: usize) -> *const c_void {
+/// What the library calls in place of an error handler of the program, if there is a slot for it.
+pub fn handler(function: *const c_void) -> Option<*const c_void> {
     let all: [*const c_void; SLOTS] = slots!(handle_error: 0 8 16 24 32 40 48 56);
-    all[slot]
+    HANDLERS.slot(function).map(|slot| all[slot])
 }
 
 pub type Delete = unsafe extern "C" fn(Handle, c_int, *mut c_void, *mut c_void) -> c_int;

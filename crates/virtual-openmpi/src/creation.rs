@@ -18,12 +18,26 @@ fn no_slot(what: &str) -> c_int {
 /// # Safety
 /// The program hands in where the handle belongs.
 pub unsafe fn create_operation(create: &Function, function: *const c_void, commute: c_int, op: *mut Handle) -> c_int {
-    let Some(slot) = callbacks::OPERATIONS.slot(function) else { return no_slot("operations") };
+    // SAFETY: the program hands in where the handle belongs.
+    unsafe { create_operation_by(create, callbacks::operation(function), commute, op) }
+}
+
+/// Makes an operation of what calls the program's function, if there is a slot for it.
+///
+/// # Safety
+/// The program hands in where the handle belongs.
+pub unsafe fn create_operation_by(
+    create: &Function,
+    stand_in: Option<*const c_void>,
+    commute: c_int,
+    op: *mut Handle,
+) -> c_int {
+    let Some(stand_in) = stand_in else { return no_slot("operations") };
     let mut number = 0;
     // SAFETY: functions that make operations have these parameters; the program hands in where the handle belongs.
     unsafe {
         let create: unsafe extern "C" fn(*const c_void, c_int, *mut c_int) -> c_int = create.get();
-        let result = create(callbacks::operation(slot), commute, &raw mut number);
+        let result = create(stand_in, commute, &raw mut number);
         *op = op_out(number);
         code_out(result)
     }
@@ -37,12 +51,21 @@ pub unsafe extern "C" fn MPI_Op_create(function: *const c_void, commute: c_int, 
 
 /// Makes an error handler by a function of the library.
 unsafe fn create_handler(create: &Function, function: *const c_void, errhandler: *mut Handle) -> c_int {
-    let Some(slot) = callbacks::HANDLERS.slot(function) else { return no_slot("error handlers") };
+    // SAFETY: the program hands in where the handle belongs.
+    unsafe { create_handler_by(create, callbacks::handler(function), errhandler) }
+}
+
+/// Makes an error handler of what calls the program's function, if there is a slot for it.
+///
+/// # Safety
+/// The program hands in where the handle belongs.
+pub unsafe fn create_handler_by(create: &Function, stand_in: Option<*const c_void>, errhandler: *mut Handle) -> c_int {
+    let Some(stand_in) = stand_in else { return no_slot("error handlers") };
     let mut number = 0;
     // SAFETY: functions that make error handlers have these parameters; the program hands in where the handle belongs.
     unsafe {
         let create: unsafe extern "C" fn(*const c_void, *mut c_int) -> c_int = create.get();
-        let result = create(callbacks::handler(slot), &raw mut number);
+        let result = create(stand_in, &raw mut number);
         *errhandler = errhandler_out(number);
         code_out(result)
     }

@@ -6,9 +6,15 @@
 //! The functions are written by `build.rs` from the table of `virtual-mpi`; those that want more are
 //! in [`special`] and [`creation`].
 
+#[macro_use]
 mod callbacks;
 mod creation;
 mod exchanges;
+mod fortran;
+mod fortran_attributes;
+mod fortran_callbacks;
+mod fortran_library;
+mod functions;
 mod inner;
 mod objects;
 mod passing;
@@ -17,24 +23,6 @@ mod sleep_here;
 mod sleeping_calls;
 mod special;
 mod translation;
-
-/// The functions of MPI whose parameters are translated one by one.
-#[allow(
-    non_snake_case,
-    clippy::missing_safety_doc,
-    clippy::too_many_arguments,
-    clippy::not_unsafe_ptr_arg_deref,
-    clippy::let_and_return,
-    clippy::missing_transmute_annotations
-)]
-mod functions {
-    use crate::exchanges::peer_types;
-    use crate::inner::{Aint, Inner};
-    use crate::passing::*;
-    use crate::translation::*;
-    use std::ffi::{c_char, c_int, c_void};
-    include!(concat!(env!("OUT_DIR"), "/functions.rs"));
-}
 
 /// The functions of MPI whose translation is not that of their parameters one by one.
 mod by_hand {
@@ -50,4 +38,18 @@ mod exports {
     use crate::{by_hand, functions};
     use std::ffi::{c_char, c_int, c_void};
     include!(concat!(env!("OUT_DIR"), "/exports.rs"));
+}
+
+/// Functions of Fortran, under the names by which its programs call them.
+#[allow(non_snake_case, clippy::missing_safety_doc, clippy::too_many_arguments)]
+mod fortran_exports {
+    use crate::inner::Aint;
+    use crate::translation::Fint;
+    use std::ffi::c_void;
+
+    mod by_fortran {
+        pub use crate::fortran::*;
+        pub use crate::fortran_attributes::*;
+    }
+    include!(concat!(env!("OUT_DIR"), "/fortran.rs"));
 }

@@ -30,6 +30,8 @@ pub struct Known {
     pub name: &'static CStr,
     pub handle: c_int,
     pub kind: Kind,
+    /// The number that stands for it in Fortran.
+    pub fortran: c_int,
 }
 
 include!(concat!(env!("OUT_DIR"), "/objects.rs"));

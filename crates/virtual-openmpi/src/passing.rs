@@ -117,7 +117,8 @@ pub unsafe fn statuses_in(array: *const Status, count: c_int) -> Statuses {
         return Statuses(None);
     }
     // SAFETY: the array of the program has so many statuses.
-    let read = |index| unsafe { Inner::from(array.add(index).read()) };
+    // Fortran's lie where integers do.
+    let read = |index| unsafe { Inner::from(array.add(index).read_unaligned()) };
     Statuses(Some((0..count.max(0) as usize).map(read).collect()))
 }
 
@@ -126,7 +127,7 @@ pub unsafe fn statuses_in(array: *const Status, count: c_int) -> Statuses {
 pub unsafe fn statuses_out(array: *mut Status, statuses: &Statuses) {
     for (index, &status) in statuses.0.iter().flatten().enumerate() {
         // SAFETY: the array of the program has an element for each status.
-        unsafe { array.add(index).write(status.into()) };
+        unsafe { array.add(index).write_unaligned(status.into()) };
     }
 }
 

@@ -5,7 +5,7 @@
 use std::ffi::{c_char, c_int, c_void};
 
 use crate::passing::Function;
-use crate::translation::{Handle, code_in, code_out, comm_in, datatype_in, info_in, win_in};
+use crate::translation::{Handle, Status, code_in, code_out, comm_in, datatype_in, info_in, win_in};
 
 /// An attribute is not copied.
 #[unsafe(no_mangle)]
@@ -148,4 +148,41 @@ pub unsafe extern "C" fn MPI_Info_get_nthkey(info: Handle, n: c_int, key: *mut c
         let function: unsafe extern "C" fn(c_int, c_int, *mut c_char) -> c_int = FUNCTION.get();
         text::<{ KEY.0 }>(key, KEY.1, std::ptr::null_mut(), |text, _| function(info_in(info), n, text))
     }
+}
+
+/// Copies a status, which has the same numbers in C and in Fortran; Fortran's lies where integers do.
+unsafe fn copy_status(from: *const Status, into: *mut Status) -> c_int {
+    // SAFETY: the program hands in a status, and where the copy belongs.
+    unsafe { into.write_unaligned(from.read_unaligned()) };
+    0
+}
+
+pub unsafe extern "C" fn MPI_Status_c2f(c_status: *const Status, f_status: *mut c_int) -> c_int {
+    // SAFETY: the program hands in a status, and where the copy belongs.
+    unsafe { copy_status(c_status, f_status.cast()) }
+}
+
+pub unsafe extern "C" fn MPI_Status_f2c(f_status: *const c_int, c_status: *mut Status) -> c_int {
+    // SAFETY: the program hands in a status, and where the copy belongs.
+    unsafe { copy_status(f_status.cast(), c_status) }
+}
+
+pub unsafe extern "C" fn MPI_Status_c2f08(c_status: *const Status, f08_status: *mut Status) -> c_int {
+    // SAFETY: the program hands in a status, and where the copy belongs.
+    unsafe { copy_status(c_status, f08_status) }
+}
+
+pub unsafe extern "C" fn MPI_Status_f082c(f08_status: *const Status, c_status: *mut Status) -> c_int {
+    // SAFETY: the program hands in a status, and where the copy belongs.
+    unsafe { copy_status(f08_status, c_status) }
+}
+
+pub unsafe extern "C" fn MPI_Status_f2f08(f_status: *const c_int, f08_status: *mut Status) -> c_int {
+    // SAFETY: the program hands in a status, and where the copy belongs.
+    unsafe { copy_status(f_status.cast(), f08_status) }
+}
+
+pub unsafe extern "C" fn MPI_Status_f082f(f08_status: *const Status, f_status: *mut c_int) -> c_int {
+    // SAFETY: the program hands in a status, and where the copy belongs.
+    unsafe { copy_status(f08_status, f_status.cast()) }
 }

@@ -10,6 +10,9 @@ use crate::objects::{KNOWN, Kind, Known};
 /// A handle of Open MPI's interface.
 pub type Handle = *mut c_void;
 
+/// INTEGER of Fortran.
+pub type Fint = c_int;
+
 /// Addresses of the predefined handles, as the program sees them.
 fn addresses() -> &'static HashMap<(c_int, bool), usize> {
     static ADDRESSES: OnceLock<HashMap<(c_int, bool), usize>> = OnceLock::new();
@@ -52,6 +55,20 @@ const LAST_CREATED: usize = 0xffff_ffff;
 fn handle_out(handle: c_int, kind: Kind) -> Handle {
     let address = addresses().get(&(handle, is_apart(kind))).copied();
     std::ptr::with_exposed_provenance_mut(address.unwrap_or(handle as u32 as usize))
+}
+
+/// The number of a handle in Fortran: Open MPI's own where it is predefined, else MPICH's.
+pub fn fortran_number(handle: Handle, kind: Kind) -> c_int {
+    // SAFETY: those that call have a handle.
+    let number = unsafe { handle_in(handle) };
+    let known = KNOWN.iter().find(|known| known.handle == number && is_apart(known.kind) == is_apart(kind));
+    known.map_or(number, |known| known.fortran)
+}
+
+/// The handle of a number in Fortran.
+pub fn fortran_handle(number: c_int, kind: Kind) -> Handle {
+    let known = KNOWN.iter().find(|known| known.fortran == number && known.kind == kind);
+    handle_out(known.map_or(number, |known| known.handle), kind)
 }
 
 macro_rules! handles {

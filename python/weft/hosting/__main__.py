@@ -13,7 +13,7 @@ from types import ModuleType
 from typing import Any, NoReturn
 
 from weft import files
-from weft.hosting import ending, sleeping
+from weft.hosting import ending, exiting, sleeping
 from weft.hosting.hub import Hub, Report, flush
 from weft.hosting.modules import Modules
 
@@ -45,9 +45,11 @@ def main() -> NoReturn:
     hub = Hub([program(rank) for rank in range(ranks)], modules, fail)
     modules.install()
     sleeping.install()
+    exiting.install(modules.is_beside)
     options = {name: request[name] for name in ("nodes", "compute", "trace")}
     report = hub.run(request["machine"], request["path"], **options)
     _write(request["report"], report, codes)
+    exiting.run_shared()
     flush()
     # Modules of C may not come apart in the order that the interpreter likes.
     os._exit(1 if report.error is not None else max(codes))
@@ -64,6 +66,7 @@ def _run(
     sys.modules["__main__"] = main
     try:
         exec(code, main.__dict__)
+        exiting.run()
         ending.end()
     except SystemExit as end:
         if end.code is None or isinstance(end.code, int):
@@ -71,6 +74,7 @@ def _run(
         else:
             print(end.code, file=sys.stderr)
             codes[rank] = 1
+        exiting.run()
         ending.end()
     except BaseException as error:
         flush()

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
 
-__all__ = ["ELF", "Kind", "Linkage", "kind", "libraries", "linkage", "needs_processes"]
+__all__ = ["ELF", "Kind", "Linkage", "kind", "libraries", "libraries_of_mpi4py", "linkage", "needs_processes"]
 
 ELF = b"\x7fELF"
 """How compiled programs begin."""
@@ -112,6 +112,20 @@ def libraries(path: Path) -> tuple[str, ...]:
     asked = {**os.environ, "LD_TRACE_LOADED_OBJECTS": "1"}
     traced = subprocess.run([path.resolve()], env=asked, capture_output=True, text=True, check=False, timeout=60)
     return tuple(line.split()[0] for line in traced.stdout.splitlines() if line.strip())
+
+
+def libraries_of_mpi4py(python: Path) -> tuple[str, ...]:
+    """Names of the libraries that an interpreter's mpi4py was linked with, as a distribution of Linux does.
+
+    Empty where it has no mpi4py, or one that looks for MPI itself.
+    """
+    search = "import importlib.util as u; s = u.find_spec('mpi4py.MPI'); print(s.origin if s else '')"
+    done = subprocess.run([python, "-c", search], capture_output=True, text=True, check=False, timeout=60)
+    extension = Path(done.stdout.strip())
+    try:
+        return (linkage(extension).needed or ()) if done.returncode == 0 and extension.is_file() else ()
+    except ValueError:
+        return ()
 
 
 def _offset(loaded: list[tuple[int, ...]], address: int) -> int:

@@ -66,11 +66,11 @@ class Modules(importlib.abc.MetaPathFinder):
         spec = importlib.machinery.PathFinder.find_spec(name, path, target)
         if spec is None or spec.origin is None:
             return None
-        if self._is_beside(spec.origin) or name == _STATEFUL or name.startswith(f"{_STATEFUL}."):
+        if self.is_beside(spec.origin) or name == _STATEFUL or name.startswith(f"{_STATEFUL}."):
             self._names.add(name)
         return None
 
-    def _is_beside(self, origin: str) -> bool:
+    def is_beside(self, origin: str) -> bool:
         """Whether a file lies in the script's folder, and in no environment there."""
         path = os.path.realpath(origin)
         return _is_within(path, self._folder) and not any(_is_within(path, shared) for shared in self._shared)

@@ -24,7 +24,7 @@ from weft.catalogue import machine as find_machine
 from weft.catalogue import passes_messages
 from weft.extras import require
 from weft.hosting import here, limits, lines, sleeping
-from weft.hosting.binary import Kind, Linkage, kind, libraries, linkage, needs_processes
+from weft.hosting.binary import Kind, Linkage, kind, libraries, libraries_of_mpi4py, linkage, needs_processes
 from weft.hosting.library import OPEN_MPI_NAME, STANDARD_NAMES, open_mpi_path, standard_path
 from weft.hosting.library import path as library_path
 from weft.hosting.placing import nodes_of
@@ -345,7 +345,7 @@ def _run_here(
 def _command(path: Path, sort: Kind, arguments: Sequence[str]) -> list[str]:
     """What starts one rank."""
     interpreter = [sys.executable] if sort is Kind.SCRIPT else []
-    return [*interpreter, str(path.resolve()), *arguments]
+    return [*interpreter, str(path.absolute()), *arguments]
 
 
 _PYTHON_BYTES = 24 << 20
@@ -415,12 +415,9 @@ def _check_linkage(path: Path) -> Path:
             "Open MPI"
         )
     loaded = libraries(path)
-    fortran = next((name for name in loaded if name.startswith(("libmpi_mpifh", "libmpi_usempi"))), None)
-    if fortran is not None:
-        raise UsageError(
-            f"{path} calls Open MPI from Fortran ({fortran}), whose library reaches into Open MPI itself: compile it "
-            "with MPICH's mpifort"
-        )
+    if path.name.startswith("python"):
+        # The interpreter finds MPI by what its scripts import.
+        loaded = (*loaded, *libraries_of_mpi4py(path))
     if OPEN_MPI_NAME in loaded:
         if not open_mpi_path().exists():
             raise UsageError(f"{path} was built for Open MPI, whose interface this installation of weft lacks")

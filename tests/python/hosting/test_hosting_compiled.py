@@ -98,6 +98,87 @@ def test_a_program_prints_the_same_whichever_interface_it_was_compiled_for(tmp_p
         assert virtual(program, ranks=5) == expected
 
 
+OF_FORTRAN = """{0}: 1 1 1 1
+{0}: largest 2 0
+{0}: {1}.5, index 2, source {1}, tag 5, null 1 1
+{0}: some 1, all 1
+{0}: from {1}, {1}, flag 1
+{0}: source {1}, same 1
+{0}: generalized, tag 9
+{0}: copied 107 and 100, 1
+{0}: deleted 107
+{0}: deleted 7
+{0}: bound 1 1
+{0}: groups of 1 and 2
+{0}: sum 3
+{0}: error 6 of 0
+{0}: [weft] [weft  ]
+"""
+
+
+@pytest.mark.skipif(not open_mpi_path().exists(), reason="the library with Open MPI's interface is not built")
+def test_programs_of_open_mpis_fortran_find_what_its_libraries_cannot_do_here(tmp_path):
+    source = Path(__file__).parent / "compiled" / "openmpi" / "fortran.c"
+    program = tmp_path / "fortran"
+    subprocess.run(["cc", "-O1", "-o", str(program), str(source), str(open_mpi_path())], check=True)
+    expected = "".join(OF_FORTRAN.format(rank, (rank - 1) % 3) for rank in range(3))
+    assert virtual(program, ranks=3) == sorted(expected.splitlines())
+
+
+OWN_INTERPRETER = """
+import ctypes, os
+mpi = ctypes.CDLL({library!r}, ctypes.RTLD_GLOBAL)
+mpi.MPI_Init(None, None)
+size = ctypes.c_int()
+mpi.MPI_Comm_size(ctypes.byref((ctypes.c_char * 512).in_dll(mpi, "ompi_mpi_comm_world")), ctypes.byref(size))
+names = "RANK", "SIZE", "LOCAL_RANK", "LOCAL_SIZE"
+print(size.value, *(os.environ["OMPI_COMM_WORLD_" + name] for name in names))
+mpi.MPI_Finalize()
+"""
+
+
+@pytest.mark.skipif(not open_mpi_path().exists(), reason="the library with Open MPI's interface is not built")
+def test_an_interpreter_gets_the_interface_that_its_mpi4py_was_linked_with(tmp_path):
+    """As distributions have it; the one here is no more than a library that wants Open MPI's."""
+    package = tmp_path / "mpi4py"
+    package.mkdir()
+    (package / "__init__.py").touch()
+    extension = package / f"MPI{sysconfig.get_config_var('EXT_SUFFIX')}"
+    link = ["cc", "-shared", "-fPIC", "-Wl,--no-as-needed", "-xc", "/dev/null", "-xnone", str(open_mpi_path())]
+    subprocess.run([*link, "-o", str(extension)], check=True)
+    script = tmp_path / "program.py"
+    script.write_text(OWN_INTERPRETER.format(library=open_mpi_path().name))
+    start = [sys.executable, "-m", "weft.cli.main", "run", "--on", "ipsc860", "-n", "3", "--ranks-per-node", "2"]
+    done = subprocess.run(
+        [*start, sys.executable, str(script)],
+        env=os.environ | {"PYTHONPATH": str(tmp_path)},
+        check=False,
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+    assert done.returncode == 0, done.stderr
+    assert sorted(done.stdout.splitlines()) == ["3 0 3 0 2", "3 1 3 1 2", "3 2 3 0 1"]
+
+
+def test_a_program_that_asks_for_versions_alone_need_not_initialize_mpi(tmp_path):
+    source = tmp_path / "program.c"
+    source.write_text(
+        "#include <mpi.h>\n#include <stdio.h>\nint main(void) {\n    int major, minor, yes;\n"
+        "    MPI_Get_version(&major, &minor);\n    MPI_Initialized(&yes);\n"
+        '    printf("%d %d\\n", major > 2, yes);\n    return 0;\n}\n'
+    )
+    assert virtual(compiled(source, tmp_path), ranks=2) == ["1 0", "1 0"]
+
+
+def test_a_program_is_started_by_the_name_that_it_is_called_by(tmp_path):
+    """An interpreter of a virtual environment is a link, and finds its packages by that name."""
+    program = written("if (rank == 0) puts(strrchr(argv[0], 47));", tmp_path)
+    link = tmp_path / "by_another_name"
+    link.symlink_to(program)
+    assert virtual(link, ranks=2) == ["/by_another_name"]
+
+
 STANDARD = pytest.mark.skipif(
     not (standard_path().exists() and (INCLUDE.parent / "mpi_abi.h").exists()),
     reason="the library with the standard's interface is not built, or the MPICH wheel has none",

@@ -127,3 +127,57 @@ def test_what_is_each_ranks_own_is_so_after_every_switch(tmp_path):
     done = subprocess.run(command, check=False, capture_output=True, text=True, timeout=120)
     assert done.returncode == 0, done.stderr
     assert [line.split(" ", 1)[0] for line in done.stdout.splitlines()] == ["True"] * 4, done.stdout
+
+
+EXITING = """\
+import atexit
+import os
+import sys
+import tempfile
+import installed_part
+from mpi4py import MPI
+
+comm = MPI.COMM_WORLD
+folder = tempfile.TemporaryDirectory()
+print("folder", folder.name)
+
+
+def count(what):
+    print(what, comm.rank, comm.allreduce(1), os.path.isdir(folder.name))
+
+
+@atexit.register
+def never():
+    print("never")
+
+
+atexit.register(count, "first")
+atexit.register(count, "second")
+atexit.register(lambda: 1 / 0)
+atexit.unregister(never)
+sys.exit(3)
+"""
+
+
+@pytest.mark.parametrize("isolate", [[], ["--isolate"]], ids=["one process", "a process each"])
+def test_functions_for_the_exit_are_called_on_every_rank_and_those_of_packages_at_the_end(tmp_path, isolate):
+    packages = tmp_path / "packages"
+    packages.mkdir()
+    (packages / "installed_part.py").write_text("import atexit\natexit.register(print, 'package')\n")
+    program = tmp_path / "program" / "program.py"
+    program.parent.mkdir()
+    program.write_text(EXITING)
+    start = [sys.executable, "-m", "weft.cli.main", "run", "--on", "ipsc860", "-n", "2", *isolate, str(program)]
+    environment = os.environ | {"PYTHONPATH": str(packages)}
+    done = subprocess.run(start, env=environment, check=False, capture_output=True, text=True, timeout=60)
+    assert done.returncode == 3, done.stderr
+    lines = done.stdout.splitlines()
+    folders = [line.split()[1] for line in lines if line.startswith("folder")]
+    assert len(set(folders)) == 2
+    assert not any(os.path.exists(folder) for folder in folders)
+    assert done.stderr.count("ZeroDivisionError") == 2
+    rest = [line for line in lines if not line.startswith("folder")]
+    calls = [f"{what} {rank} 2 True" for what in ("second", "first") for rank in (0, 1)]
+    assert sorted(rest[:4] if not isolate else [line for line in rest if line != "package"]) == sorted(calls)
+    assert rest.count("package") == (2 if isolate else 1)
+    assert rest[-1] == "package"

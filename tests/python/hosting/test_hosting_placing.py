@@ -40,6 +40,19 @@ def test_ranks_of_a_node_know_each_other(tmp_path, capfd, isolate):
     assert lines == [f"{rank} frontera-node{node} {within} {size}" for rank, node, within, size in expected]
 
 
+LAUNCHED = """
+import os
+names = "PMI_RANK", "PMI_SIZE", "MPI_LOCALRANKID", "MPI_LOCALNRANKS"
+print(*(os.environ[name] for name in names), any(name.startswith("OMPI_") for name in os.environ))
+"""
+
+
+def test_ranks_with_a_process_each_are_told_what_a_launcher_tells_them(tmp_path, capfd, monkeypatch):
+    monkeypatch.setenv("OMPI_COMM_WORLD_RANK", "7")
+    lines = printed(tmp_path, capfd, LAUNCHED, ranks=5, ranks_per_node=2, isolate=True)
+    assert lines == ["0 5 0 2 False", "1 5 1 2 False", "2 5 0 2 False", "3 5 1 2 False", "4 5 0 1 False"]
+
+
 ECHO = """
 data = np.zeros(int(sys.argv[1]), "u1")
 comm.Barrier()

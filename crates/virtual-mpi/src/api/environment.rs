@@ -39,6 +39,8 @@ fn begin(rank: &Rank, level: c_int) -> Answer {
     let again = || "MPI was initialized before".to_owned();
     require(rank.phase.get() == Phase::Before, class::ERR_OTHER, again)?;
     rank.phase.set(Phase::Initialized);
+    // Until now it may have asked for a version, and ended.
+    rank.endpoint.tell_end(false);
     rank.thread_level.set(level);
     rank.threads.set_main();
     if level == abi::THREAD_MULTIPLE {

@@ -122,6 +122,50 @@ fn is_of_launcher(name: &OsStr) -> bool {
     name.to_str().is_some_and(|name| starts.iter().any(|start| name.starts_with(start)))
 }
 
+/// Which rank of a run a process is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Standing {
+    pub rank: usize,
+    pub ranks: usize,
+    /// Among the ranks of its node.
+    pub local_rank: usize,
+    pub local_ranks: usize,
+}
+
+impl Standing {
+    /// Of a rank whose node is the one at its index, or its own.
+    pub fn new(rank: usize, ranks: usize, nodes: Option<&[u32]>) -> Standing {
+        let is_beside = |other: &usize| nodes.is_some_and(|nodes| nodes.get(*other) == nodes.get(rank));
+        let local_rank = (0..rank).filter(is_beside).count();
+        let local_ranks = local_rank + 1 + (rank + 1..ranks).filter(is_beside).count();
+        Standing { rank, ranks, local_rank, local_ranks }
+    }
+
+    /// What a launcher tells its ranks, and programs ask for before they initialize MPI, or instead of it: Hydra's
+    /// variables, and Open MPI's for its programs.
+    fn variables(&self, library: &str) -> Vec<(&'static str, usize)> {
+        let Standing { rank, ranks, local_rank, local_ranks } = *self;
+        if library.ends_with(OPEN_MPI) {
+            vec![
+                ("OMPI_COMM_WORLD_RANK", rank),
+                ("OMPI_COMM_WORLD_SIZE", ranks),
+                ("OMPI_COMM_WORLD_LOCAL_RANK", local_rank),
+                ("OMPI_COMM_WORLD_LOCAL_SIZE", local_ranks),
+            ]
+        } else {
+            vec![
+                ("PMI_RANK", rank),
+                ("PMI_SIZE", ranks),
+                ("MPI_LOCALRANKID", local_rank),
+                ("MPI_LOCALNRANKS", local_ranks),
+            ]
+        }
+    }
+}
+
+/// How the path of the library with Open MPI's interface ends.
+const OPEN_MPI: &str = "libmpi.so.40";
+
 /// A rank's process.
 #[derive(Debug)]
 pub struct Child {
@@ -133,21 +177,22 @@ pub struct Child {
 
 impl Child {
     /// Starts `program` as a rank whose hub has this memory.
-    pub fn start(program: &[String], rank: usize, ranks: usize, memory: &File, library: &str) -> io::Result<Child> {
+    pub fn start(program: &[String], standing: Standing, memory: &File, library: &str) -> io::Result<Child> {
         let (name, arguments) = program.split_first().ok_or_else(|| io::Error::other("no program is named"))?;
         let hub = std::process::id();
         let mut command = Command::new(name);
         command.args(arguments);
         command.env(HUB_VARIABLE, format!("/proc/{hub}/fd/{}", memory.as_raw_fd()));
-        command.env(RANK_VARIABLE, rank.to_string());
+        command.env(RANK_VARIABLE, standing.rank.to_string());
         command.env("LD_PRELOAD", preloaded(library));
-        // What Hydra tells its ranks, and programs ask for; nothing of a launcher above this run holds for its ranks.
+        // Nothing of a launcher above this run holds for its ranks.
         for (variable, _) in std::env::vars_os().filter(|(name, _)| is_of_launcher(name)) {
             command.env_remove(variable);
         }
-        command.env("PMI_RANK", rank.to_string());
-        command.env("PMI_SIZE", ranks.to_string());
-        if rank > 0 {
+        for (variable, number) in standing.variables(library) {
+            command.env(variable, number.to_string());
+        }
+        if standing.rank > 0 {
             command.stdin(Stdio::null());
         }
         // SAFETY: between fork and exec only calls are made that are safe there.

@@ -15,7 +15,7 @@ use crate::hosting::placement;
 use crate::outcome::{Leftovers, Timeline, Unfreed, remarks};
 use crate::remark::Remarks;
 
-use super::children::{self, Child, Signals};
+use super::children::{self, Child, Signals, Standing};
 use super::codec::Setup;
 use super::serve::{Aborted, Process, Run, Served};
 use super::shared::{self, Slot};
@@ -123,13 +123,14 @@ fn start(request: &Request, machine: &Machine) -> Result<Rc<Run>, Box<Report>> {
     for rank in 0..request.ranks {
         let slot = Slot::open(&memory, rank).map_err(|error| unable("no memory to share with a rank", &error))?;
         slot.begin();
-        let child = Child::start(&request.program, rank, request.ranks, &memory, &request.library)
+        let standing = Standing::new(rank, request.ranks, request.nodes.as_deref());
+        let child = Child::start(&request.program, standing, &memory, &request.library)
             .map_err(|error| unable(&format!("rank {rank} of {} cannot be started", request.program[0]), &error))?;
         processes.push(Rc::new(RefCell::new(Process {
             slot: Rc::new(slot),
             child,
             call: String::new(),
-            may_end: false,
+            may_end: true,
             left: false,
             unfreed: Unfreed::default(),
         })));
