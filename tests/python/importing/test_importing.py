@@ -1,6 +1,7 @@
 """Output of OSU's, IMB's and NCCL's benchmarks as samples."""
 
 import json
+import warnings
 from pathlib import Path
 
 import polars as pl
@@ -275,7 +276,10 @@ def test_any_text_ends_with_samples_or_a_message(native, tmp_path_factory, data)
     path = tmp_path_factory.mktemp("any") / "any.txt"
     path.write_text("\n".join(pieces)[: max(0, len("\n".join(pieces)) - cut)], encoding="utf-8", errors="replace")
     try:
-        table = importing.read([path], ranks=2)
+        with warnings.catch_warnings(record=True) as left_out:
+            warnings.simplefilter("always")
+            table = importing.read([path], ranks=2)
+        assert all("any.txt" in str(warning.message) for warning in left_out)
     except UsageError as error:
         assert "any.txt" in str(error)  # noqa: PT017
     else:
