@@ -3,8 +3,8 @@
 use weft_base::Interrupt;
 
 use crate::bound::{Cut, Edge, bottleneck};
-use crate::flow::FlowNetwork;
 use crate::logical::Logical;
+use crate::needed::Needed;
 use crate::packing::{PackedTree, pack};
 use crate::switches::{self, Demand};
 
@@ -49,54 +49,35 @@ pub fn packed(
     cut: &Cut,
     interrupt: &Interrupt,
 ) -> Option<(Vec<PackedTree>, i64)> {
-    let whole = Problem { vertices, edges, ranks, roots, cut, interrupt };
-    let needed = whole.needed();
-    let edges = needed.as_deref().unwrap_or(edges);
-    let problem = Problem { edges, ..whole };
-    let mut direct = problem.without_switches(1, 1)?;
-    if direct.reached < 1.0 && ranks.len() <= MAX_RANKS && edges.iter().all(|edge| edge.2 <= MAX_FINE) {
-        problem.refine(&mut direct)?;
+    if vertices - ranks.len() > MANY_SWITCHES
+        && let Some(needed) = Needed::of(vertices, edges, ranks, roots, cut, interrupt)
+    {
+        let (ranks, roots) = (needed.within(ranks), needed.within(roots));
+        let problem = Problem {
+            vertices: needed.vertices.len(),
+            edges: &needed.edges,
+            ranks: &ranks,
+            roots: &roots,
+            cut,
+            interrupt,
+        };
+        let (trees, supply) = problem.packed()?;
+        return Some((trees.into_iter().map(|tree| needed.outside(tree)).collect(), supply));
     }
-    let supply = scale(&mut direct.logical, &direct.cut);
-    let trees = pack(&mut direct.logical, ranks, roots, supply, interrupt)?;
-    Some((trees, supply))
+    Problem { vertices, edges, ranks, roots, cut, interrupt }.packed()
 }
 
 impl Problem<'_> {
-    /// Edges without capacity where the most that the cut allows reaches every rank without them: those at switches that
-    /// no shortest flow passes. Of a small group of a large machine that is nearly all. `None` where switches are few, or
-    /// would no longer pass on as much as they get.
-    fn needed(&self) -> Option<Vec<Edge>> {
-        let Problem { vertices, edges, ranks, roots, cut, interrupt } = *self;
-        if vertices - ranks.len() <= MANY_SWITCHES {
-            return None;
+    fn packed(&self) -> Option<(Vec<PackedTree>, i64)> {
+        let Problem { edges, ranks, roots, interrupt, .. } = *self;
+        let problem = self;
+        let mut direct = problem.without_switches(1, 1)?;
+        if direct.reached < 1.0 && ranks.len() <= MAX_RANKS && edges.iter().all(|edge| edge.2 <= MAX_FINE) {
+            problem.refine(&mut direct)?;
         }
-        let mut network = FlowNetwork::new(vertices + 1);
-        let number = |&(from, to, capacity): &Edge| network.add(from, to, capacity * cut.inside);
-        let numbers: Vec<usize> = edges.iter().map(number).collect();
-        roots.iter().for_each(|&root| {
-            network.add(vertices, root, cut.exit);
-        });
-        let all = cut.exit * roots.len() as i64;
-        let mut is_kept = vec![false; vertices];
-        ranks.iter().for_each(|&rank| is_kept[rank] = true);
-        for &rank in ranks {
-            if interrupt.is_requested() || network.max_flow(vertices, rank, all) < all {
-                return None;
-            }
-            for (edge, _) in edges.iter().zip(&numbers).filter(|(_, number)| network.carried(**number) > 0) {
-                (is_kept[edge.0], is_kept[edge.1]) = (true, true);
-            }
-        }
-        let kept = |&(from, to, capacity): &Edge| (from, to, if is_kept[from] && is_kept[to] { capacity } else { 0 });
-        let edges: Vec<Edge> = edges.iter().map(kept).collect();
-        let mut surplus = vec![0i64; vertices];
-        for &(from, to, capacity) in &edges {
-            surplus[from] -= capacity;
-            surplus[to] += capacity;
-        }
-        ranks.iter().for_each(|&rank| surplus[rank] = 0);
-        surplus.iter().all(|&surplus| surplus == 0).then_some(edges)
+        let supply = scale(&mut direct.logical, &direct.cut);
+        let trees = pack(&mut direct.logical, ranks, roots, supply, interrupt)?;
+        Some((trees, supply))
     }
 
     /// Takes all switches out while `share` of `fine` parts of what the cut allows is distributed, as far as that can be.
@@ -112,6 +93,8 @@ impl Problem<'_> {
         switches.dedup();
         let demand = Demand { ranks: self.ranks, roots: self.roots, supply: whole * share };
         switches::balance(&mut logical, &switches, &demand, self.interrupt);
+        // Those first that need no flows: so these are looked for in a smaller network.
+        switches.retain(|&switch| !switches::pass_through(&mut logical, switch));
         for switch in switches {
             if self.interrupt.is_requested() {
                 return None;

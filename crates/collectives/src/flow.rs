@@ -52,6 +52,17 @@ impl FlowNetwork {
     /// The largest flow from `source` to `sink`, but no more than `limit`. Flows of calls before are forgotten.
     pub fn max_flow(&mut self, source: usize, sink: usize, limit: i64) -> i64 {
         self.residual.clone_from(&self.capacity);
+        self.more_flow(source, sink, limit)
+    }
+
+    /// Gives an edge more capacity, while the flow before stays.
+    pub fn raise(&mut self, edge: usize, capacity: i64) {
+        self.residual[edge] += capacity - self.capacity[edge];
+        self.capacity[edge] = capacity;
+    }
+
+    /// How much the flow before can have besides, but no more than `limit`; it has that then.
+    pub fn more_flow(&mut self, source: usize, sink: usize, limit: i64) -> i64 {
         let mut flow = 0;
         while flow < limit && self.find_levels(source, sink) {
             self.next.clear();

@@ -15,6 +15,7 @@ mod forms;
 mod greedy;
 mod logical;
 mod merge;
+mod needed;
 mod packing;
 mod partition;
 pub mod predict;

@@ -35,6 +35,9 @@ impl Demand<'_> {
 /// Takes `switch` out: spread evenly over its neighbours where that keeps the demand, else edge by edge, each as far as it
 /// keeps it. Even shares give flat trees.
 pub fn remove(logical: &mut Logical, switch: usize, demand: &Demand) {
+    if pass_through(logical, switch) {
+        return;
+    }
     let mut even = logical.clone();
     spread(&mut even, switch);
     even.isolate(switch);
@@ -44,6 +47,25 @@ pub fn remove(logical: &mut Logical, switch: usize, demand: &Demand) {
     }
     Splitting::new(logical, switch, demand).split();
     logical.isolate(switch);
+}
+
+/// Takes a switch with at most two neighbours out: what comes from one goes to the other, or nowhere. Whether it is one.
+pub fn pass_through(logical: &mut Logical, switch: usize) -> bool {
+    let (entering, leaving) = (incoming(logical, switch), outgoing(logical, switch));
+    let mut neighbours: Vec<usize> =
+        entering.iter().map(|edge| edge.0).chain(leaving.iter().map(|edge| edge.1)).collect();
+    neighbours.sort_unstable();
+    neighbours.dedup();
+    if neighbours.len() > 2 {
+        return false;
+    }
+    for entry in &entering {
+        for exit in leaving.iter().filter(|exit| exit.1 != entry.0) {
+            logical.splice(entry.0, switch, exit.1, entry.2.min(exit.2));
+        }
+    }
+    logical.isolate(switch);
+    true
 }
 
 /// Takes capacity that the demand does not need from switches into which more comes than goes out, or the other way round:

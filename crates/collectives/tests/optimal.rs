@@ -224,6 +224,16 @@ fn a_small_group_of_a_large_network_is_reached_through_what_is_near() {
 }
 
 #[test]
+fn a_group_that_is_spread_over_a_pod_reaches_its_cut() {
+    let pod = Fabric { forwards: true, ..of_topology("a pod", &Topology::Torus { extents: vec![16, 16, 16] }, None) };
+    // 23 chips, none near another: all links of the pod could be of use to them.
+    let group: Vec<usize> = (0..23).map(|rank| (rank * 997 + 5) % 4096).collect();
+    let group = pod.with_group(&group).unwrap();
+    let efficiency = compiled(&group, Collective::Allgather).efficiency();
+    assert!(efficiency > 0.99, "{efficiency}");
+}
+
+#[test]
 fn more_ranks_than_trees_may_have_are_movements_of_the_first() {
     let pod = of_topology("a pod", &Topology::Torus { extents: vec![16, 16, 16] }, None);
     for collective in [Collective::Allgather, Collective::ReduceScatter, Collective::Allreduce] {
