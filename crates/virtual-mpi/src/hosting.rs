@@ -221,6 +221,15 @@ pub extern "C" fn weft_finished(rank: c_int) {
     }
 }
 
+/// Says that each rank initializes MPI by a call of its own: the module that all share was loaded without.
+#[unsafe(no_mangle)]
+pub extern "C" fn weft_each_initializes() {
+    let any = RANKS.with_borrow(|ranks| ranks.iter().copied().flatten().next());
+    if let Some(rank) = any {
+        rank.shared.each_initializes.set(true);
+    }
+}
+
 /// Runs the programs that the interpreter holds; the report is JSON.
 ///
 /// # Safety

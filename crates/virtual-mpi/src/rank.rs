@@ -184,6 +184,8 @@ pub struct Shared {
     pub next_keyval: Cell<c_int>,
     /// The thread level that MPI was initialized with on the rank that came first.
     pub initialized: Cell<Option<c_int>>,
+    /// Whether each rank initializes MPI by a call of its own: the module that all share did not.
+    pub each_initializes: Cell<bool>,
     /// The error handlers of `MPI_COMM_WORLD` and `MPI_COMM_SELF` that the first rank has set.
     pub handlers: [Cell<Option<abi::Errhandler>>; 2],
     /// Of open files, by the contexts of their communicators and their first ranks: `MPI_COMM_SELF` has one context.
@@ -205,6 +207,7 @@ impl Shared {
             keyvals: RefCell::default(),
             next_keyval: Cell::new(0),
             initialized: Cell::new(None),
+            each_initializes: Cell::new(false),
             handlers: [Cell::new(None), Cell::new(None)],
             files: RefCell::default(),
             targets: RefCell::default(),
@@ -603,12 +606,17 @@ impl Rank {
 
     /// Whether the program has initialized MPI, on this rank or, in a module that all share, on another.
     pub fn is_initialized(&self) -> bool {
-        self.phase.get() != Phase::Before || self.shared.initialized.get().is_some()
+        self.phase.get() != Phase::Before || self.level_of_all().is_some()
+    }
+
+    /// The thread level that a module which all ranks share has initialized MPI with, for all of them.
+    fn level_of_all(&self) -> Option<c_int> {
+        if self.shared.each_initializes.get() { None } else { self.shared.initialized.get() }
     }
 
     /// The program goes on as initialized by a module that all ranks share.
     pub fn adopt(&self) {
-        if let (Phase::Before, Some(level)) = (self.phase.get(), self.shared.initialized.get()) {
+        if let (Phase::Before, Some(level)) = (self.phase.get(), self.level_of_all()) {
             self.phase.set(Phase::Initialized);
             self.thread_level.set(level);
         }

@@ -1,4 +1,4 @@
-"""How a rank of a process ends MPI while others go on."""
+"""How a rank of a process begins and ends MPI while others go on."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 from weft.hosting.library import path
 
-__all__ = ["end", "own_end"]
+__all__ = ["end", "own_beginning", "own_end"]
 
 _MPI4PY = "mpi4py.MPI"
 
@@ -24,6 +24,13 @@ def own_end() -> bool:
         return False
     mpi.Finalize = _finalize
     return True
+
+
+def own_beginning() -> None:
+    """Let each rank initialize MPI by itself where mpi4py, which all share, was told not to as it was loaded."""
+    options = getattr(sys.modules.get("mpi4py"), "rc", None)
+    if not getattr(options, "initialize", True):
+        ctypes.CDLL(str(path())).weft_each_initializes()
 
 
 def end() -> None:

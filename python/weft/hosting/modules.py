@@ -17,7 +17,7 @@ from types import ModuleType
 from typing import Any, NamedTuple
 
 import weft
-from weft.hosting.ending import own_end
+from weft.hosting.ending import own_beginning, own_end
 
 __all__ = ["Modules"]
 
@@ -90,6 +90,8 @@ class Modules(importlib.abc.MetaPathFinder):
             self._divide_numpy()
         if not self._has_mpi4py:
             self._has_mpi4py = own_end()
+            if self._has_mpi4py:
+                own_beginning()
         if self._names:
             self._exchange(before, rank)
         self._current.value = rank

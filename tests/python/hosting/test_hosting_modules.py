@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+import weft
 from weft.hosting.library import path
 from weft.hosting.modules import Modules
 
@@ -181,3 +182,26 @@ def test_functions_for_the_exit_are_called_on_every_rank_and_those_of_packages_a
     assert sorted(rest[:4] if not isolate else [line for line in rest if line != "package"]) == sorted(calls)
     assert rest.count("package") == (2 if isolate else 1)
     assert rest[-1] == "package"
+
+
+BEGINNING = """\
+import mpi4py
+mpi4py.rc.initialize = False
+mpi4py.rc.finalize = False
+from mpi4py import MPI
+assert not MPI.Is_initialized()
+assert not MPI.Is_finalized()
+MPI.Init()
+assert MPI.Is_initialized()
+print(MPI.COMM_WORLD.allreduce(1))
+MPI.Finalize()
+assert MPI.Is_finalized()
+"""
+
+
+@pytest.mark.parametrize("isolate", [False, True], ids=["one process", "a process each"])
+def test_each_rank_initializes_mpi_where_the_import_does_not(tmp_path, capfd, isolate):
+    script = tmp_path / "program.py"
+    script.write_text(BEGINNING)
+    weft.run(script, on="ipsc860", ranks=3, isolate=isolate)
+    assert capfd.readouterr().out.splitlines() == ["3"] * 3
