@@ -10,6 +10,7 @@ from weft.data_parallel import Time
 from weft.estimation.pricing import Pricer
 from weft.pvar import Record
 from weft.pvar.facts import Facts
+from weft.pvar.meter import bytes_touched
 
 
 @dataclass(frozen=True)
@@ -109,13 +110,13 @@ def write(record: Record) -> Record:
 def get(record: Record, facts: Facts, mode: str = "many") -> Record:
     """A fetch through the router."""
     kind = "fetch_single" if facts.messages == 1 else "fetch" if facts.most <= 1 else "multiple_broadcast"
-    return _other(record, name="get", kind=kind, mode=mode, facts=facts)
+    return _routed(_other(record, name="get", kind=kind, mode=mode), facts)
 
 
 def store(record: Record, facts: Facts) -> Record:
     """A send through the router, no two to one processor."""
     kind = "store_single" if facts.messages == 1 else "store"
-    return _other(record, name="send plain", kind=kind, facts=facts, dtype=record.dtype)
+    return _routed(_other(record, name="send plain", kind=kind, dtype=record.dtype), facts)
 
 
 def shift(record: Record, axis: int, distance: int, form: str = "fetch") -> Record:
@@ -154,7 +155,13 @@ def select(record: Record) -> Record:
 def patterned(record: Record, **changed: object) -> Record:
     """The same with other facts."""
     assert record.facts is not None
-    return dataclasses.replace(record, facts=dataclasses.replace(record.facts, **changed))  # type: ignore[arg-type]
+    return _routed(record, facts=dataclasses.replace(record.facts, **changed))  # type: ignore[arg-type]
+
+
+def _routed(record: Record, facts: Facts) -> Record:
+    """With messages of other facts, which touch other lines."""
+    length = max(1, record.bits // 8)
+    return dataclasses.replace(record, facts=facts, touched=bytes_touched(facts, length, record.size * length))
 
 
 def _other(record: Record, **changed: object) -> Record:

@@ -353,7 +353,7 @@ class Meter:
             )
         many = routing.ratio > 1 or routing.most > 1
         far = moved[0] if name == "get" else moved[2]
-        touched = min(int(far.nbytes), routing.targets * (far.itemsize if routing.pattern == "clustering" else LINE))
+        touched = bytes_touched(routing, int(far.itemsize), int(far.nbytes))
         parts = [int(one.nbytes) for one in moved]
         if name == "get":
             parts[0] = touched
@@ -369,6 +369,18 @@ class Meter:
             more = {"dtype": dtype}
         more |= {"facts": routing, "converted": converted, "coordinates": coordinates, "into": into, "touched": touched}
         self.record(vp, name, kind, bits, arrays=moved, parts=parts, **more)
+
+
+def bytes_touched(routing: facts.Facts, itemsize: int, of: int) -> int:
+    """Bytes of the lines which messages touch in an array of `of` bytes: targets that are packed share lines, scattered
+    ones have each its own.
+
+    >>> from weft.pvar.facts import Facts
+    >>> packed = Facts(64, 8, 8, "clustering", True, None, False, None)
+    >>> bytes_touched(packed, 4, 4096), bytes_touched(packed, 4, 16)
+    (32, 16)
+    """
+    return min(of, routing.targets * (itemsize if routing.pattern == "clustering" else LINE))
 
 
 def _address(array: Any) -> int:
