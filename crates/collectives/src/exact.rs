@@ -6,6 +6,7 @@ use crate::bound::{Cut, Edge, bottleneck};
 use crate::logical::Logical;
 use crate::needed::Needed;
 use crate::packing::{PackedTree, pack};
+use crate::problem::Problem;
 use crate::switches::{self, Demand};
 
 /// Where switches cannot pass on all that the cut allows, how much they can is found to a part in so many.
@@ -28,17 +29,6 @@ struct Direct {
     reached: f64,
 }
 
-/// What is packed.
-struct Problem<'a> {
-    vertices: usize,
-    edges: &'a [Edge],
-    ranks: &'a [usize],
-    roots: &'a [usize],
-    /// What limits the network with its switches.
-    cut: &'a Cut,
-    interrupt: &'a Interrupt,
-}
-
 /// Trees at every root that reach all ranks, and how many each root has. `None` where there are none, or `interrupt` is
 /// requested.
 pub fn packed(
@@ -49,22 +39,16 @@ pub fn packed(
     cut: &Cut,
     interrupt: &Interrupt,
 ) -> Option<(Vec<PackedTree>, i64)> {
+    let problem = Problem { vertices, edges, ranks, roots, cut, interrupt };
     if vertices - ranks.len() > MANY_SWITCHES
-        && let Some(needed) = Needed::of(vertices, edges, ranks, roots, cut, interrupt)
+        && let Some(needed) = Needed::of(&problem)
     {
         let (ranks, roots) = (needed.within(ranks), needed.within(roots));
-        let problem = Problem {
-            vertices: needed.vertices.len(),
-            edges: &needed.edges,
-            ranks: &ranks,
-            roots: &roots,
-            cut,
-            interrupt,
-        };
-        let (trees, supply) = problem.packed()?;
+        let (vertices, edges) = (needed.vertices.len(), &needed.edges[..]);
+        let (trees, supply) = Problem { vertices, edges, ranks: &ranks, roots: &roots, ..problem }.packed()?;
         return Some((trees.into_iter().map(|tree| needed.outside(tree)).collect(), supply));
     }
-    Problem { vertices, edges, ranks, roots, cut, interrupt }.packed()
+    problem.packed()
 }
 
 impl Problem<'_> {

@@ -19,6 +19,7 @@ mod needed;
 mod packing;
 mod partition;
 pub mod predict;
+mod problem;
 mod schedule;
 mod shallow;
 mod steps;

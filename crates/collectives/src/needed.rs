@@ -5,11 +5,11 @@
 //! it have left in use, and further links only where that does not suffice.
 
 use rustc_hash::FxHashMap;
-use weft_base::Interrupt;
 
-use crate::bound::{Cut, Edge};
+use crate::bound::Edge;
 use crate::flow::FlowNetwork;
 use crate::packing::PackedTree;
+use crate::problem::Problem;
 
 /// A network without what a demand does not need.
 pub struct Needed {
@@ -22,15 +22,9 @@ pub struct Needed {
 impl Needed {
     /// What the most that the cut allows needs to reach every rank, while switches still pass on as much as they get.
     /// `None` where that is not found, or `interrupt` is requested.
-    pub fn of(
-        vertices: usize,
-        edges: &[Edge],
-        ranks: &[usize],
-        roots: &[usize],
-        cut: &Cut,
-        interrupt: &Interrupt,
-    ) -> Option<Needed> {
-        let is_used = used(vertices, edges, ranks, roots, cut, interrupt)?;
+    pub fn of(problem: &Problem) -> Option<Needed> {
+        let Problem { vertices, edges, ranks, .. } = *problem;
+        let is_used = used(problem)?;
         if is_balanced(vertices, edges, ranks, &is_used) {
             return Some(Needed::new(vertices, edges, ranks, &is_used));
         }
@@ -77,14 +71,8 @@ impl Needed {
 
 /// The edges that flows to all ranks use, of which each is found first among those of the flows before it, and their links
 /// back.
-fn used(
-    vertices: usize,
-    edges: &[Edge],
-    ranks: &[usize],
-    roots: &[usize],
-    cut: &Cut,
-    interrupt: &Interrupt,
-) -> Option<Vec<bool>> {
+fn used(problem: &Problem) -> Option<Vec<bool>> {
+    let Problem { vertices, edges, ranks, roots, cut, interrupt } = *problem;
     let mut network = FlowNetwork::new(vertices + 1);
     let numbers: Vec<usize> = edges.iter().map(|&(from, to, _)| network.add(from, to, 0)).collect();
     roots.iter().for_each(|&root| {
@@ -147,11 +135,20 @@ fn is_balanced(vertices: usize, edges: &[Edge], ranks: &[usize], is_kept: &[bool
 
 #[cfg(test)]
 mod tests {
+    use weft_base::Interrupt;
+
+    use crate::bound::Cut;
+
     use super::*;
 
     /// Edges of capacity 1 both ways.
     fn both(ends: &[(usize, usize)]) -> Vec<Edge> {
         ends.iter().flat_map(|&(from, to)| [(from, to, 1), (to, from, 1)]).collect()
+    }
+
+    /// What all ranks need to reach each other.
+    fn needed(vertices: usize, edges: &[Edge], ranks: &[usize], cut: &Cut) -> Option<Needed> {
+        Needed::of(&Problem { vertices, edges, ranks, roots: ranks, cut, interrupt: &Interrupt::NEVER })
     }
 
     #[test]
@@ -161,7 +158,7 @@ mod tests {
         // Two ranks send to the third over its one link.
         let cut = Cut { side: vec![true, true, false, true, true, true, true], exit: 1, inside: 2 };
         let ranks = [0, 1, 2];
-        let needed = Needed::of(7, &edges, &ranks, &ranks, &cut, &Interrupt::NEVER).unwrap();
+        let needed = needed(7, &edges, &ranks, &cut).unwrap();
         assert_eq!(needed.vertices, [0, 1, 2, 4]);
         assert_eq!(needed.within(&[2, 4]), [2, 3]);
         let left: Vec<Edge> = needed.edges.iter().copied().filter(|edge| edge.2 > 0).collect();
@@ -172,6 +169,6 @@ mod tests {
     #[test]
     fn more_than_the_network_lets_through_is_not_found() {
         let cut = Cut { side: vec![true, false], exit: 3, inside: 2 };
-        assert!(Needed::of(2, &both(&[(0, 1)]), &[0, 1], &[0, 1], &cut, &Interrupt::NEVER).is_none());
+        assert!(needed(2, &both(&[(0, 1)]), &[0, 1], &cut).is_none());
     }
 }
