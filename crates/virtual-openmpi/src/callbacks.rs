@@ -21,13 +21,14 @@ impl Slots {
         self.0[slot].load(Ordering::Acquire)
     }
 
-    /// The slot of a function: the one that it has, or the next.
-    pub fn slot(&self, function: *const c_void) -> Option<usize> {
+    /// The stand-in of a function: that of the slot which it has, or of the next, if there is one.
+    pub fn stand_in(&self, function: *const c_void, all: &[*const c_void; SLOTS]) -> Option<*const c_void> {
         let function = function.cast_mut();
-        self.0.iter().position(|slot| {
+        let slot = self.0.iter().position(|slot| {
             let before = slot.compare_exchange(std::ptr::null_mut(), function, Ordering::AcqRel, Ordering::Acquire);
             before.is_ok() || before == Err(function)
-        })
+        });
+        slot.map(|slot| all[slot])
     }
 }
 
@@ -61,6 +62,9 @@ unsafe extern "C" fn handle_error<const SLOT: usize>(object: *mut c_int, code: *
 }
 
 macro_rules! slots {
+    ($function:ident) => {
+        slots!($function: 0 8 16 24 32 40 48 56)
+    };
     ($function:ident: $($first:literal)*) => {
         [$(
             $function::<$first> as *const c_void, $function::<{ $first + 1 }> as *const c_void,
@@ -73,14 +77,12 @@ macro_rules! slots {
 
 /// What the library calls in place of an operation of the program, if there is a slot for it.
 pub fn operation(function: *const c_void) -> Option<*const c_void> {
-    let all: [*const c_void; SLOTS] = slots!(combine: 0 8 16 24 32 40 48 56);
-    OPERATIONS.slot(function).map(|slot| all[slot])
+    OPERATIONS.stand_in(function, &slots!(combine))
 }
 
 /// What the library calls in place of an error handler of the program, if there is a slot for it.
 pub fn handler(function: *const c_void) -> Option<*const c_void> {
-    let all: [*const c_void; SLOTS] = slots!(handle_error: 0 8 16 24 32 40 48 56);
-    HANDLERS.slot(function).map(|slot| all[slot])
+    HANDLERS.stand_in(function, &slots!(handle_error))
 }
 
 pub type Delete = unsafe extern "C" fn(Handle, c_int, *mut c_void, *mut c_void) -> c_int;

@@ -2,7 +2,7 @@
 
 use std::ffi::{c_int, c_void};
 
-use crate::callbacks::{SLOTS, Slots};
+use crate::callbacks::Slots;
 use crate::objects::Kind;
 use crate::translation::{Fint, code_out, comm_out, datatype_out, fortran_number};
 
@@ -37,12 +37,10 @@ unsafe extern "C" fn handle_error<const SLOT: usize>(object: *mut c_int, code: *
 
 /// What the library calls in place of an operation of the program, if there is a slot for it.
 pub fn operation(function: *const c_void) -> Option<*const c_void> {
-    let all: [*const c_void; SLOTS] = slots!(combine: 0 8 16 24 32 40 48 56);
-    OPERATIONS.slot(function).map(|slot| all[slot])
+    OPERATIONS.stand_in(function, &slots!(combine))
 }
 
 /// What the library calls in place of an error handler of the program, if there is a slot for it.
 pub fn handler(function: *const c_void) -> Option<*const c_void> {
-    let all: [*const c_void; SLOTS] = slots!(handle_error: 0 8 16 24 32 40 48 56);
-    HANDLERS.slot(function).map(|slot| all[slot])
+    HANDLERS.stand_in(function, &slots!(handle_error))
 }
