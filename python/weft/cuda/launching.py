@@ -9,6 +9,9 @@ from typing import Any
 WARP = 32
 """Threads that run together."""
 
+VECTOR_BYTES = 16
+"""Bytes that a thread can move at once."""
+
 REGISTERS_AT_ONCE = 256
 """Registers that a warp is given at once (compute capability 3.0 and later)."""
 

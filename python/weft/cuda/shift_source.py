@@ -15,14 +15,13 @@ import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from weft.cuda.launching import VECTOR_BYTES
+
 WORDS = {1: "unsigned char", 2: "unsigned short", 4: "unsigned int", 8: "unsigned long long", 16: "ulonglong2"}
 """The type that moves an element, or a vector of elements, of so many bytes."""
 
 THREADS = 256
 """Threads of a block."""
-
-VECTOR_BYTES = 16
-"""Bytes that a thread can move at once."""
 
 
 class ShiftOf(NamedTuple):

@@ -15,13 +15,11 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from weft.cuda.boundary_source import Boundary
+from weft.cuda.launching import VECTOR_BYTES
 from weft.cuda.stencil_writer import StencilWriter
 
 TYPES = {"float32": "float", "float64": "double"}
 """The types of elements, in C."""
-
-VECTOR_BYTES = 16
-"""Bytes that a thread can read at once."""
 
 
 class Grid(NamedTuple):
@@ -67,9 +65,6 @@ class Tuning(NamedTuple):
 
     ahead: int = 0
     """Planes that a thread reads before it needs them, of what it keeps while it marches."""
-
-    beside: int = 0
-    """Planes that a thread reads before it needs them, of what only one plane needs."""
 
     sums: bool = False
     """Whether a thread keeps sums of planes while it marches, not what it has read."""

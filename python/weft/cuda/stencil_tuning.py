@@ -11,10 +11,8 @@ from __future__ import annotations
 
 from collections import defaultdict
 
-from weft.cuda.stencil_source import VECTOR_BYTES, Grid, Points, Tuning
-
-WARP = 32
-"""Threads that run together."""
+from weft.cuda.launching import VECTOR_BYTES, WARP
+from weft.cuda.stencil_source import Grid, Points, Tuning
 
 ROW_THREADS = 128
 """Threads of a block of one row, at most."""

@@ -73,7 +73,8 @@ class StencilWriter:
         self.terms = {
             (row, lane): list(self.terms_of(row, lane)) for row in range(tuning.rows) for lane in range(self.width)
         }
-        self.arrays = [count for count, value in enumerate(points.values()) if value is None]
+        self.coefficients = list(points.values())
+        self.arrays = [count for count, value in enumerate(self.coefficients) if value is None]
         self.sums = tuning.sums and self.marched is not None and not self.arrays
         self.columns = self.held_columns()
         # What is read ahead, or for a row of the thread that the array does not have, may lie beyond an end, too.
@@ -106,10 +107,9 @@ class StencilWriter:
         columns = {}
         for column, held_at in distances.items():
             if self.sums:
-                columns[column] = (self.high, self.high + max(self.tuning.ahead, self.tuning.beside))
+                columns[column] = (self.high, self.high + self.tuning.ahead)
             else:
-                ahead = self.tuning.ahead if len(held_at) > 1 else self.tuning.beside
-                columns[column] = (min(held_at), max(held_at) + (ahead if self.marched is not None else 0))
+                columns[column] = (min(held_at), max(held_at) + (self.tuning.ahead if len(held_at) > 1 else 0))
         return columns
 
     def used_components(self) -> dict[_Column, list[int]]:
@@ -315,7 +315,7 @@ class StencilWriter:
 
     def weight(self, term: _Term, lane: int, at: str = "") -> str:
         """The coefficient of a product."""
-        value = list(self.points.values())[term.point]
+        value = self.coefficients[term.point]
         if value is not None:
             return number(value)
         if self.grid.site == 1:

@@ -130,7 +130,6 @@ def test_any_division_into_blocks_gives_the_same(case, planes, data):
         vector_width(grid, x.itemsize, [0]) if data.draw(st.booleans()) else 1,
         rows=data.draw(st.integers(1, 4)) if stencil.rank > 1 else 1,
         ahead=data.draw(st.integers(0, 2)),
-        beside=data.draw(st.integers(0, 2)),
         sums=data.draw(st.booleans()),
         streaming=data.draw(st.booleans()),
         planes_first=data.draw(st.booleans()),
