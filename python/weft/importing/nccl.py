@@ -65,16 +65,18 @@ def figures(
             counted.lines += 1
             counted.figures += read is not None
             if read is not None:
+                size, time, is_wrong = read
                 known = _known(name, benchmark, where)
-                if _is_wrong(line, columns):
-                    yield Wrong(known, read[0])
+                if is_wrong:
+                    yield Wrong(known, size)
                     continue
-                yield _figure(*read, known, _counted(_largest(groups), ranks, where), iterations, library)
+                yield _figure(size, time, known, _counted(_largest(groups), ranks, where), iterations, library)
     yield from counted.unread()
 
 
-def _row(line: str, columns: Sequence[str]) -> tuple[int, float] | None:
-    """Length and time of a line; None where the time is no number, or was too short to be printed."""
+def _row(line: str, columns: Sequence[str]) -> tuple[int, float, bool] | None:
+    """Length and time of a line, and whether elements out of place were wrong; None where the time is no number, or was
+    too short to be printed. Versions that print the largest deviation judge it themselves."""
     words = line.partition("|")[0].split()
     # Where a test has no operation or root, older versions leave the column blank.
     blank = max(len(columns) - len(words), 0)
@@ -86,16 +88,9 @@ def _row(line: str, columns: Sequence[str]) -> tuple[int, float] | None:
         float(words[at + 1])
     except ValueError:
         return None
-    return (size, time / 1e6) if 0 < time < math.inf else None
-
-
-def _is_wrong(line: str, columns: Sequence[str]) -> bool:
-    """Whether elements out of place were wrong; versions that print the largest deviation judge it themselves."""
-    words = line.partition("|")[0].split()
-    if "#wrong" not in columns:
-        return False
-    at = columns.index("#wrong") - max(len(columns) - len(words), 0)
-    return words[at].isdigit() and int(words[at]) > 0
+    wrong = words[columns.index("#wrong") - blank] if "#wrong" in columns else ""
+    is_wrong = wrong.isdigit() and int(wrong) > 0
+    return (size, time / 1e6, is_wrong) if 0 < time < math.inf else None
 
 
 def _largest(groups: Mapping[str | None, Collection[str]]) -> int:

@@ -129,23 +129,23 @@ def _begun(line: str) -> _Table | None:
 
 def _values(table: _Table, line: str) -> dict[str, float] | None:
     """The numbers of a line by column, if it is one of the table; data that were wrong are no measurement."""
-    columns = table.columns
-    if _VALIDATION.match(columns[-1]):
-        line, _, verdict = line.rpartition(" ")
-        if verdict.lower() != "pass":
-            return None
-        columns = columns[:-1]
-    values = numbers(line, len(columns))
+    line, columns, verdict = _judged(table, line)
+    values = numbers(line, len(columns)) if verdict == "pass" else None
     return None if values is None else dict(zip(columns, values, strict=True))
 
 
 def _is_wrong(table: _Table, line: str) -> bool:
     """Whether the benchmark says that the data of a line were wrong."""
+    line, columns, verdict = _judged(table, line)
+    return verdict == "fail" and numbers(line, len(columns)) is not None
+
+
+def _judged(table: _Table, line: str) -> tuple[str, list[str], str]:
+    """A line and the columns without its verdict, and that; where data were not checked they pass."""
+    if not _VALIDATION.match(table.columns[-1]):
+        return line, table.columns, "pass"
     values, _, verdict = line.rpartition(" ")
-    columns = table.columns
-    return bool(
-        _VALIDATION.match(columns[-1]) and verdict.lower() == "fail" and numbers(values, len(columns) - 1) is not None
-    )
+    return values, table.columns[:-1], verdict.lower()
 
 
 def _name(title: str) -> str:
