@@ -62,8 +62,11 @@ class Probe(NamedTuple):
 
 def usual(probes: Sequence[Probe]) -> Probe:
     """What either part takes at full pace: that a share of `USUAL` of the probes are below."""
-    core, memory = (sorted(part)[int(USUAL * len(part))] for part in zip(*probes, strict=True))
-    return Probe(core, memory)
+    return Probe(*(_usual(sorted(part)) for part in zip(*probes, strict=True)))
+
+
+def _usual(ascending: Sequence[float]) -> float:
+    return ascending[int(USUAL * len(ascending))]
 
 
 class Pace:
@@ -94,7 +97,7 @@ class Pace:
         """Counts a probe among those that say what full pace is."""
         for part, seconds in zip(self._parts, probe, strict=True):
             bisect.insort(part, seconds)
-        self.least = Probe(*(part[int(USUAL * len(part))] for part in self._parts))
+        self.least = Probe(*map(_usual, self._parts))
 
     def _compute(self) -> None:
         array, to = self._array, self._sum
