@@ -228,6 +228,14 @@ pub trait PreparedOperation {
     /// Carries it out once.
     fn run(&mut self) -> Result<(), CommError>;
 
+    /// Waits until the clock of [`Communicator::wtime`](crate::Communicator::wtime) has this moment, doing nothing but
+    /// read it, and carries it out once; the moment when that is done. All three are one loop of the backend: between
+    /// two readings of the clock there is nothing but the operation.
+    fn run_at(&mut self, moment: f64) -> Result<f64, CommError>;
+
+    /// Carries it out once for each stamp, and sets that to the moment when it is done, as a loop of the backend.
+    fn run_stamped(&mut self, stamps: &mut [f64]) -> Result<(), CommError>;
+
     /// Starts it; of windows, and of operations that are started and waited for.
     fn start(&mut self) -> Result<(), CommError> {
         self.run()

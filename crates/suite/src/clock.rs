@@ -50,8 +50,21 @@ impl Clock {
     }
 
     /// The time of rank 0, as this rank knows it.
+    #[inline]
     pub fn now<C: Communicator>(self, comm: &C) -> f64 {
-        comm.wtime() + self.offset
+        self.common(comm.wtime())
+    }
+
+    /// A moment of this rank's `wtime` in the time of rank 0.
+    #[inline]
+    pub fn common(self, here: f64) -> f64 {
+        here + self.offset
+    }
+
+    /// A moment of rank 0's time in this rank's `wtime`.
+    #[inline]
+    pub fn here(self, common: f64) -> f64 {
+        common - self.offset
     }
 
     async fn ask<C: Communicator>(comm: &C, parent: usize) -> Result<Clock, CommError> {

@@ -289,6 +289,10 @@ impl<C: Communicator> Step<C> for OnDevice {
     async fn step(&mut self, _: &C) -> Result<(), CommError> {
         self.0.run()
     }
+
+    fn prepared(&mut self) -> Option<&mut dyn PreparedOperation> {
+        Some(&mut *self.0)
+    }
 }
 
 /// Messages of rank 0 to itself; it gets the row.

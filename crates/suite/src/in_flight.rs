@@ -150,6 +150,10 @@ impl<C: Communicator> Step<C> for InFlight<C> {
             }
         }
     }
+
+    fn prepared(&mut self) -> Option<&mut dyn PreparedOperation> {
+        Some(&mut **self.prepared.as_mut()?)
+    }
 }
 
 /// A byte of a message, by its number and the byte's position.

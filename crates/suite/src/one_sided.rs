@@ -143,6 +143,10 @@ impl<C: Communicator> Step<C> for Steps {
     async fn step(&mut self, _: &C) -> Result<(), CommError> {
         self.prepared.run()
     }
+
+    fn prepared(&mut self) -> Option<&mut dyn PreparedOperation> {
+        Some(&mut *self.prepared)
+    }
 }
 
 /// What the operand of rank 0 holds, and the memory of rank 1.

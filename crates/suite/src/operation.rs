@@ -121,11 +121,6 @@ impl Operation {
         }
     }
 
-    /// What was prepared, where something was: it can be started and waited for.
-    pub fn prepared(&mut self) -> Option<&mut (dyn PreparedOperation + 'static)> {
-        self.prepared.as_deref_mut()
-    }
-
     /// Carries it out once and looks at the result; all ranks call it together.
     pub async fn check<C: Communicator>(&mut self, session: &Session<'_, C>) -> Result<(), CommError> {
         if session.is_phantom() {
@@ -239,6 +234,10 @@ impl<C: Communicator> Step<C> for Operation {
             Some(prepared) => prepared.run(),
             None => self.by_messages(comm).await,
         }
+    }
+
+    fn prepared(&mut self) -> Option<&mut dyn PreparedOperation> {
+        Some(&mut **self.prepared.as_mut()?)
     }
 }
 

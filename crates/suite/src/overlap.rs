@@ -264,7 +264,7 @@ struct Overlapped {
 impl<C: Communicator> Step<C> for Overlapped {
     async fn step(&mut self, comm: &C) -> Result<(), CommError> {
         let computation = Work::Spin(self.seconds);
-        if let Some(prepared) = self.operation.prepared() {
+        if let Some(prepared) = Step::<C>::prepared(&mut self.operation) {
             prepared.start()?;
             comm.compute(computation).await;
             return prepared.finish();

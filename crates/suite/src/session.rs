@@ -1,7 +1,7 @@
 //! What all benchmarks of one launch share: the communicator, the request, buffers and tags.
 
 use weft_comm::prepared::Memory;
-use weft_comm::{Buffer, CommError, Communicator, Payload, Source, Tag, TagSelector};
+use weft_comm::{Buffer, CommError, Communicator, Payload, PreparedOperation, Source, Tag, TagSelector};
 
 use crate::description::Description;
 use crate::parameters::{BufferSort, PayloadSort};
@@ -22,6 +22,12 @@ pub(crate) const CLOCK: Tag = Tag::User(4);
 pub(crate) trait Step<C: Communicator> {
     /// Does it once. Allocates nothing.
     async fn step(&mut self, comm: &C) -> Result<(), CommError>;
+
+    /// What the backend has prepared, where a step is to carry that out once: the backend repeats it between readings of
+    /// the clock without anything of the suite in between.
+    fn prepared(&mut self) -> Option<&mut dyn PreparedOperation> {
+        None
+    }
 }
 
 /// Steps whose results show which rank the memory they read was of.

@@ -213,6 +213,13 @@ impl<C: Communicator> Step<C> for Strided {
             packing.send(comm, self.peer, &self.blocks).await
         }
     }
+
+    fn prepared(&mut self) -> Option<&mut dyn PreparedOperation> {
+        match &mut self.transport {
+            Transport::Datatype(prepared) => Some(&mut **prepared),
+            Transport::Packed(_) => None,
+        }
+    }
 }
 
 impl Packing {

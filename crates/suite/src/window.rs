@@ -70,9 +70,9 @@ pub(crate) async fn windowed<C: Communicator>(
         starts.extend(previous);
         for _ in 0..chunk {
             let start = pace.agree(comm, clock, was_late).await?;
-            was_late = wait_until(comm, clock, start).await;
-            step.step(comm).await?;
-            ends.push(clock.now(comm) - start);
+            let end;
+            (end, was_late) = step_at(comm, clock, start, step).await?;
+            ends.push(end - start);
             starts.push(start);
         }
         previous = starts.last().copied();
@@ -165,8 +165,28 @@ async fn last_ends<C: Communicator>(comm: &C, ends: &[f64]) -> Result<Option<Vec
     Ok(last.values::<f64>().filter(|_| comm.rank() == 0).map(<[f64]>::to_vec))
 }
 
-/// Waits for a moment of the common clock; whether it had already passed.
-async fn wait_until<C: Communicator>(comm: &C, clock: Clock, moment: f64) -> bool {
+/// Does a step once at a moment of the common clock: the moment when it is done, and whether the first had already passed.
+async fn step_at<C: Communicator>(
+    comm: &C,
+    clock: Clock,
+    moment: f64,
+    step: &mut impl Step<C>,
+) -> Result<(f64, bool), CommError> {
+    let is_late =
+        if comm.virtual_time() { sleep_until(comm, clock, moment).await } else { approach(comm, clock, moment) };
+    if let Some(prepared) = step.prepared() {
+        let end = prepared.run_at(clock.here(moment))?;
+        return Ok((clock.common(end), is_late));
+    }
+    if !comm.virtual_time() {
+        while clock.now(comm) < moment {}
+    }
+    step.step(comm).await?;
+    Ok((clock.now(comm), is_late))
+}
+
+/// Waits in virtual time; whether the moment had already passed.
+async fn sleep_until<C: Communicator>(comm: &C, clock: Clock, moment: f64) -> bool {
     /// Half the grain of virtual time.
     const GRAIN: f64 = 0.5e-12;
     let is_late = clock.now(comm) > moment + GRAIN;
@@ -175,12 +195,21 @@ async fn wait_until<C: Communicator>(comm: &C, clock: Clock, moment: f64) -> boo
         if rest <= GRAIN {
             return is_late;
         }
-        if comm.virtual_time() {
-            comm.compute(Work::Seconds(rest)).await;
-        } else if rest > LONG_WAIT {
+        comm.compute(Work::Seconds(rest)).await;
+    }
+}
+
+/// Waits in real time until shortly before a moment; whether it had already passed.
+fn approach<C: Communicator>(comm: &C, clock: Clock, moment: f64) -> bool {
+    let mut rest = moment - clock.now(comm);
+    let is_late = rest < 0.0;
+    while rest > LAST_WAIT {
+        if rest > LONG_WAIT {
             std::thread::yield_now();
-        } else if rest > LAST_WAIT {
+        } else {
             std::hint::spin_loop();
         }
+        rest = moment - clock.now(comm);
     }
+    is_late
 }

@@ -1,6 +1,7 @@
 //! Collectives of the library: blocking, nonblocking and persistent.
 
 use std::ffi::c_int;
+use std::marker::PhantomData;
 
 use weft_comm::prepared::{Collective, Feature, Progress};
 use weft_comm::{Buffer, CollectiveKind, CommError, Communicator, PreparedOperation};
@@ -30,36 +31,63 @@ struct Arguments {
 }
 
 /// The three functions that a collective has, with the same arguments before the communicator.
+///
+/// A type for each collective, so that what is prepared calls MPI by one jump that depends on data, as a loop in C does:
+/// after a wait the processor predicts none of them well.
+trait Calls {
+    /// # Safety
+    /// The buffers have the lengths that the arguments say.
+    unsafe fn call(arguments: &Arguments, functions: &Functions) -> c_int;
+
+    /// # Safety
+    /// As for `call`, until the request is complete.
+    unsafe fn start(arguments: &Arguments, functions: &NonblockingFunctions, request: *mut Handle) -> c_int;
+
+    /// # Safety
+    /// As for `call`, as long as the request is there.
+    unsafe fn make(arguments: &Arguments, functions: &PersistentFunctions, info: Handle, request: *mut Handle)
+    -> c_int;
+}
+
 macro_rules! calls {
     ($a:ident: $($kind:ident => $function:ident($($argument:expr),*);)*) => {
-        impl Arguments {
-            #[inline]
-            unsafe fn call(&self, functions: &Functions) -> c_int {
-                let $a = self;
-                match self.kind {
-                    // SAFETY: of this function's condition.
-                    $(CollectiveKind::$kind => unsafe { (functions.$function)($($argument,)* $a.comm) },)*
-                    CollectiveKind::Split => unreachable!("split moves no messages of programs"),
-                }
-            }
+        $(
+            struct $kind;
 
-            unsafe fn start(&self, functions: &NonblockingFunctions, request: *mut Handle) -> c_int {
-                let $a = self;
-                match self.kind {
+            impl Calls for $kind {
+                #[inline]
+                unsafe fn call($a: &Arguments, functions: &Functions) -> c_int {
                     // SAFETY: of this function's condition.
-                    $(CollectiveKind::$kind => unsafe { (functions.$function)($($argument,)* $a.comm, request) },)*
-                    CollectiveKind::Split => unreachable!("split moves no messages of programs"),
+                    unsafe { (functions.$function)($($argument,)* $a.comm) }
                 }
-            }
 
-            unsafe fn make(&self, functions: &PersistentFunctions, info: Handle, request: *mut Handle) -> c_int {
-                let $a = self;
-                match self.kind {
+                #[inline]
+                unsafe fn start($a: &Arguments, functions: &NonblockingFunctions, request: *mut Handle) -> c_int {
                     // SAFETY: of this function's condition.
-                    $(CollectiveKind::$kind => unsafe { (functions.$function)($($argument,)* $a.comm, info, request) },)*
-                    CollectiveKind::Split => unreachable!("split moves no messages of programs"),
+                    unsafe { (functions.$function)($($argument,)* $a.comm, request) }
+                }
+
+                unsafe fn make(
+                    $a: &Arguments,
+                    functions: &PersistentFunctions,
+                    info: Handle,
+                    request: *mut Handle,
+                ) -> c_int {
+                    // SAFETY: of this function's condition.
+                    unsafe { (functions.$function)($($argument,)* $a.comm, info, request) }
                 }
             }
+        )*
+
+        /// A collective with its arguments, its buffers and, where it is persistent, its request.
+        pub(super) fn prepare(
+            comm: &MpiComm,
+            collective: &Collective,
+        ) -> Result<Box<dyn PreparedOperation>, CommError> {
+            Ok(match collective.kind {
+                $(CollectiveKind::$kind => Box::new(PreparedCollective::<$kind>::new(comm, collective)?),)*
+                CollectiveKind::Split => unreachable!("split moves no messages of programs"),
+            })
         }
     };
 }
@@ -84,7 +112,8 @@ calls! { a:
     Allgatherv => allgatherv(a.from, a.send, a.byte, a.to, a.back.counts(), a.back.starts(), a.byte);
 }
 
-pub(super) struct PreparedCollective {
+/// What a collective works on.
+struct Prepared {
     comm: MpiComm,
     progress: Progress,
     arguments: Arguments,
@@ -94,8 +123,8 @@ pub(super) struct PreparedCollective {
     mark: Mark,
 }
 
-impl PreparedCollective {
-    pub(super) fn new(comm: &MpiComm, collective: &Collective) -> Result<PreparedCollective, CommError> {
+impl Prepared {
+    fn new(comm: &MpiComm, collective: &Collective) -> Result<Prepared, CommError> {
         let Collective { kind, progress, root, reduction, ref send_bytes, ref receive_bytes } = *collective;
         let (mut out, mut back) = (Layout::default(), Layout::default());
         let lay_out = |layout: &mut Layout, bytes: &[usize]| {
@@ -134,9 +163,32 @@ impl PreparedCollective {
             comm: comm.collective_handle(),
         };
         let mark = Mark::native(kind, sent.max(received));
-        let comm = comm.clone();
-        let mut prepared = PreparedCollective { comm, progress, arguments, input, output, request: 0, mark };
-        if progress == Progress::Persistent {
+        Ok(Prepared { comm: comm.clone(), progress, arguments, input, output, request: 0, mark })
+    }
+
+    #[inline]
+    fn checked(&mut self, code: c_int) -> Result<(), CommError> {
+        if code == 0 { Ok(()) } else { Err(self.failed(code)) }
+    }
+
+    /// What the library may still use after a failure is never given back.
+    #[cold]
+    fn failed(&mut self, code: c_int) -> CommError {
+        abandon([&mut self.input, &mut self.output]);
+        self.request = 0;
+        self.comm.context().failure(self.arguments.kind.name(), code)
+    }
+}
+
+struct PreparedCollective<K> {
+    made: Prepared,
+    kind: PhantomData<K>,
+}
+
+impl<K: Calls> PreparedCollective<K> {
+    fn new(comm: &MpiComm, collective: &Collective) -> Result<PreparedCollective<K>, CommError> {
+        let mut prepared = PreparedCollective { made: Prepared::new(comm, collective)?, kind: PhantomData };
+        if collective.progress == Progress::Persistent {
             prepared.make()?;
         }
         Ok(prepared)
@@ -144,86 +196,84 @@ impl PreparedCollective {
 
     /// Makes the persistent request.
     fn make(&mut self) -> Result<(), CommError> {
-        let context = self.comm.context();
-        let functions = context.library.persistent.as_ref().ok_or_else(|| missing(&self.comm, Feature::Persistent))?;
+        let made = &mut self.made;
+        let context = made.comm.context();
+        let functions = context.library.persistent.as_ref().ok_or_else(|| missing(&made.comm, Feature::Persistent))?;
         let info = context.abi().files.info_null;
         // SAFETY: the buffers have the lengths that the arguments say, and live as long as the request.
-        let code = unsafe { self.arguments.make(functions, info, &mut self.request) };
-        context.check(self.arguments.kind.name(), code)
-    }
-
-    fn checked(&mut self, code: c_int) -> Result<(), CommError> {
-        if code == 0 {
-            return Ok(());
-        }
-        abandon([&mut self.input, &mut self.output]);
-        self.request = 0;
-        Err(self.comm.context().failure(self.arguments.kind.name(), code))
+        let code = unsafe { K::make(&made.arguments, functions, info, &mut made.request) };
+        context.check(made.arguments.kind.name(), code)
     }
 }
 
-impl PreparedOperation for PreparedCollective {
+impl<K: Calls> PreparedOperation for PreparedCollective<K> {
+    between_readings_of_the_clock!();
+
     #[inline]
     fn run(&mut self) -> Result<(), CommError> {
-        if self.progress != Progress::Blocking {
+        if self.made.progress != Progress::Blocking {
             self.start()?;
             return self.finish();
         }
-        let context = self.comm.context();
-        context.activity.enter(self.mark);
+        let made = &mut self.made;
+        let context = made.comm.context();
+        context.activity.enter(made.mark);
         // SAFETY: the buffers have the lengths that the arguments say.
-        let code = unsafe { self.arguments.call(context.functions()) };
+        let code = unsafe { K::call(&made.arguments, context.functions()) };
         context.activity.leave();
-        self.checked(code)
+        made.checked(code)
     }
 
     #[inline]
     fn start(&mut self) -> Result<(), CommError> {
-        let context = self.comm.context();
-        let code = match (self.progress, &context.library.nonblocking) {
+        let made = &mut self.made;
+        let context = made.comm.context();
+        let code = match (made.progress, &context.library.nonblocking) {
             (Progress::Blocking, _) => return self.run(),
             // SAFETY: the request was made, and what it started before has been waited for.
-            (Progress::Persistent, _) => unsafe { (context.functions().start)(&mut self.request) },
+            (Progress::Persistent, _) => unsafe { (context.functions().start)(&mut made.request) },
             (Progress::Nonblocking, Some(functions)) => {
-                self.request = 0;
+                made.request = 0;
                 // SAFETY: the buffers have the lengths that the arguments say, and live until the request is complete,
                 // or for ever.
-                unsafe { self.arguments.start(functions, &mut self.request) }
+                unsafe { K::start(&made.arguments, functions, &mut made.request) }
             }
-            (Progress::Nonblocking, None) => return Err(missing(&self.comm, Feature::Nonblocking)),
+            (Progress::Nonblocking, None) => return Err(missing(&made.comm, Feature::Nonblocking)),
         };
-        self.checked(code)
+        made.checked(code)
     }
 
     #[inline]
     fn test(&mut self) -> Result<bool, CommError> {
-        let context = self.comm.context();
+        let made = &mut self.made;
+        let context = made.comm.context();
         let mut flag = 0;
         // SAFETY: the request is of this operation, started or complete; the flag is live.
-        let code = unsafe { (context.functions().test)(&mut self.request, &mut flag, ignored(context.abi())) };
-        self.checked(code).map(|()| flag != 0)
+        let code = unsafe { (context.functions().test)(&mut made.request, &mut flag, ignored(context.abi())) };
+        made.checked(code).map(|()| flag != 0)
     }
 
     #[inline]
     fn finish(&mut self) -> Result<(), CommError> {
-        let context = self.comm.context();
-        context.activity.enter(self.mark);
+        let made = &mut self.made;
+        let context = made.comm.context();
+        context.activity.enter(made.mark);
         // SAFETY: the request is of this operation, started or complete.
-        let code = unsafe { (context.functions().wait)(&mut self.request, ignored(context.abi())) };
+        let code = unsafe { (context.functions().wait)(&mut made.request, ignored(context.abi())) };
         context.activity.leave();
-        self.checked(code)
+        made.checked(code)
     }
 
     fn input(&mut self) -> &mut [u8] {
-        &mut self.input
+        &mut self.made.input
     }
 
     fn output(&mut self) -> &mut [u8] {
-        &mut self.output
+        &mut self.made.output
     }
 }
 
-impl Drop for PreparedCollective {
+impl Drop for Prepared {
     fn drop(&mut self) {
         let context = self.comm.context();
         let is_over = std::thread::panicking() || context.finalized.get();

@@ -70,6 +70,8 @@ impl PreparedDeviceEcho {
 }
 
 impl PreparedOperation for PreparedDeviceEcho {
+    between_readings_of_the_clock!();
+
     #[inline]
     fn run(&mut self) -> Result<(), CommError> {
         self.comm.context().activity.enter(self.mark);

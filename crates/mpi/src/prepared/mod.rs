@@ -1,6 +1,26 @@
 //! Operations that are prepared once: arguments in MPI's words, functions looked up, buffers and requests in place. What
 //! a step does is then what a program in C does, and the marks of the watchdog.
 
+/// The methods of a prepared operation between readings of the clock: its own `run`, in place.
+macro_rules! between_readings_of_the_clock {
+    () => {
+        #[inline]
+        fn run_at(&mut self, moment: f64) -> Result<f64, CommError> {
+            while crate::clock::now() < moment {}
+            self.run()?;
+            Ok(crate::clock::now())
+        }
+
+        fn run_stamped(&mut self, stamps: &mut [f64]) -> Result<(), CommError> {
+            for stamp in stamps {
+                self.run()?;
+                *stamp = crate::clock::now();
+            }
+            Ok(())
+        }
+    };
+}
+
 mod collective;
 mod device_echo;
 mod memory;
@@ -34,8 +54,8 @@ impl Operations for MpiComm {
     fn prepare(&self, operation: &Operation) -> Result<Box<dyn PreparedOperation>, CommError> {
         Ok(match operation {
             Operation::Window(window) => Box::new(window::PreparedWindow::new(self, window)?),
-            Operation::Collective(collective) => Box::new(collective::PreparedCollective::new(self, collective)?),
-            Operation::OneSided(one_sided) => Box::new(one_sided::PreparedOneSided::new(self, *one_sided)?),
+            Operation::Collective(collective) => collective::prepare(self, collective)?,
+            Operation::OneSided(one_sided) => one_sided::prepare(self, *one_sided)?,
             Operation::Typed(typed) => Box::new(typed::PreparedTyped::new(self, typed)?),
             Operation::DeviceEcho(echo) => Box::new(device_echo::PreparedDeviceEcho::new(self, echo)?),
             Operation::ThreadedEcho(echo) => Box::new(threaded_echo::PreparedThreadedEcho::new(self, echo)?),

@@ -1,6 +1,7 @@
 //! Accesses to the memory of another rank.
 
 use std::ffi::c_int;
+use std::marker::PhantomData;
 
 use weft_comm::prepared::{Access, Feature, OneSided, Synchronization};
 use weft_comm::{Buffer, CommError, Communicator, PreparedOperation, Source, TagSelector};
@@ -8,16 +9,87 @@ use weft_comm::{Buffer, CommError, Communicator, PreparedOperation, Source, TagS
 use super::{Failed, abandon, missing, ok};
 use crate::activity::Mark;
 use crate::comm::MpiComm;
-use crate::library::{Handle, OneSidedFunctions};
+use crate::library::{Abi, Handle, OneSidedFunctions};
 
 /// The rank that accesses, and the one whose memory it is.
 const ORIGIN: usize = 0;
 const TARGET: c_int = 1;
 
+/// Bytes of the integers that are added, and of one that compares.
+const WORD: usize = 8;
+
 /// Distance between the parts of the memory that accesses go to, in bytes.
 const GRAIN: usize = 64;
 
-pub(super) struct PreparedOneSided {
+/// One part of the memory, and what accesses of it take.
+struct Part {
+    operand: *const u8,
+    result: *mut u8,
+    /// Where the part begins in the window.
+    at: isize,
+    /// Its bytes and its integers.
+    bytes: c_int,
+    words: c_int,
+    byte: Handle,
+    integer: Handle,
+    sum: Handle,
+    window: Handle,
+}
+
+/// A call of MPI that accesses a part. A type for each, as for collectives: an access takes some dozen nanoseconds, of
+/// which deciding anew what to call would be a part.
+trait Accesses {
+    const CALL: &'static str;
+
+    /// # Safety
+    /// Buffers and window hold the part, and live until the step has been completed, or for ever.
+    unsafe fn access(part: &Part, functions: &OneSidedFunctions) -> c_int;
+}
+
+macro_rules! accesses {
+    ($p:ident: $($access:ident = $name:literal => $function:ident($($argument:expr),*);)*) => {
+        $(
+            struct $access;
+
+            impl Accesses for $access {
+                const CALL: &'static str = $name;
+
+                #[inline(always)]
+                unsafe fn access($p: &Part, functions: &OneSidedFunctions) -> c_int {
+                    // SAFETY: of this function's condition.
+                    unsafe { (functions.$function)($($argument),*) }
+                }
+            }
+        )*
+
+        /// Accesses of one rank to the memory of the other, with a window and buffers of their own.
+        pub(super) fn prepare(comm: &MpiComm, spec: OneSided) -> Result<Box<dyn PreparedOperation>, CommError> {
+            Ok(match spec.access {
+                $(Access::$access => Box::new(PreparedOneSided::<$access>::new(comm, spec)?),)*
+            })
+        }
+    };
+}
+
+accesses! { p:
+    Put = "MPI_Put" => put(p.operand, p.bytes, p.byte, TARGET, p.at, p.bytes, p.byte, p.window);
+    Get = "MPI_Get" => get(p.result, p.bytes, p.byte, TARGET, p.at, p.bytes, p.byte, p.window);
+    Accumulate = "MPI_Accumulate" => accumulate(
+        p.operand, p.words, p.integer, TARGET, p.at, p.words, p.integer, p.sum, p.window
+    );
+    GetAccumulate = "MPI_Get_accumulate" => get_accumulate(
+        p.operand, p.words, p.integer, p.result, p.words, p.integer, TARGET, p.at, p.words, p.integer, p.sum, p.window
+    );
+    FetchAndOp = "MPI_Fetch_and_op" => fetch_and_op(
+        p.operand, p.result, p.integer, TARGET, p.at, p.sum, p.window
+    );
+    CompareAndSwap = "MPI_Compare_and_swap" => compare_and_swap(
+        p.operand, p.operand.add(WORD), p.result, p.integer, TARGET, p.at, p.window
+    );
+}
+
+struct PreparedOneSided<A> {
+    access: PhantomData<A>,
     comm: MpiComm,
     spec: OneSided,
     window: Handle,
@@ -28,29 +100,40 @@ pub(super) struct PreparedOneSided {
     /// What is put or added; where there are two operands, the second compares.
     operand: Buffer,
     result: Buffer,
+    /// Where they begin.
+    operand_start: *const u8,
+    result_start: *mut u8,
+    /// From one part of the memory to the next, in bytes.
+    stride: usize,
     is_origin: bool,
     is_broken: bool,
     /// As if it waited for a message of the other rank.
     mark: Mark,
 }
 
-impl PreparedOneSided {
-    pub(super) fn new(comm: &MpiComm, spec: OneSided) -> Result<PreparedOneSided, CommError> {
+impl<A: Accesses> PreparedOneSided<A> {
+    fn new(comm: &MpiComm, spec: OneSided) -> Result<PreparedOneSided<A>, CommError> {
         if comm.size() != 2 {
             let what = format!("one-sided accesses are prepared by 2 ranks, not by {}", comm.size());
             return Err(CommError::program(comm.context().rank, what));
         }
-        let bytes = spec.bytes.next_multiple_of(GRAIN) * spec.count;
+        let stride = spec.bytes.next_multiple_of(GRAIN);
+        let bytes = stride * spec.count;
+        let (operand, mut result) = (Buffer::page_aligned(bytes), Buffer::page_aligned(bytes));
         let is_origin = comm.rank() == ORIGIN;
         let mut prepared = PreparedOneSided {
+            access: PhantomData,
             comm: comm.clone(),
             spec,
             window: 0,
             group: 0,
             memory: std::ptr::null_mut(),
             memory_bytes: bytes,
-            operand: Buffer::page_aligned(bytes),
-            result: Buffer::page_aligned(bytes),
+            operand_start: operand.as_ptr(),
+            result_start: result.as_mut_ptr(),
+            operand,
+            result,
+            stride,
             is_origin,
             is_broken: true,
             mark: Mark::receive(Source::Rank(1 - comm.rank()), TagSelector::AnyUser),
@@ -58,10 +141,6 @@ impl PreparedOneSided {
         prepared.open().map_err(|(call, code)| comm.context().failure(call, code))?;
         prepared.is_broken = false;
         Ok(prepared)
-    }
-
-    fn functions(&self) -> Result<&OneSidedFunctions, CommError> {
-        self.comm.context().library.one_sided.as_ref().ok_or_else(|| missing(&self.comm, Feature::OneSided))
     }
 
     /// Makes the window, and begins the epoch that lasts, where one does.
@@ -94,81 +173,52 @@ impl PreparedOneSided {
     }
 
     /// Starts the accesses of one step.
-    #[inline]
-    fn access(&mut self, functions: &OneSidedFunctions) -> Result<(), Failed> {
-        let abi = self.comm.context().abi();
-        let (sum, byte, integer) = (abi.operators.sum, abi.datatypes.byte, abi.datatypes.int64);
-        let (bytes, stride) = (self.spec.bytes, self.spec.bytes.next_multiple_of(GRAIN));
-        let (count, elements) = (bytes as c_int, (bytes / 8) as c_int);
-        let window = self.window;
+    #[inline(always)]
+    fn access(&self, functions: &OneSidedFunctions, abi: &Abi) -> Result<(), Failed> {
+        let (bytes, words) = (self.spec.bytes as c_int, (self.spec.bytes / WORD) as c_int);
+        let (byte, integer, sum) = (abi.datatypes.byte, abi.datatypes.int64, abi.operators.sum);
+        let (window, stride) = (self.window, self.stride);
         for index in 0..self.spec.count {
-            let at = (index * stride) as isize;
-            // SAFETY: the buffers and the window hold `count` parts, `stride` apart, of `bytes` bytes each; all live
-            // until the step has been completed, or for ever.
-            unsafe {
-                let operand = self.operand.as_ptr().add(index * stride);
-                let result = self.result.as_mut_ptr().add(index * stride);
-                match self.spec.access {
-                    Access::Put => {
-                        let code = (functions.put)(operand, count, byte, TARGET, at, count, byte, window);
-                        ok("MPI_Put", code)?;
-                    }
-                    Access::Get => {
-                        let code = (functions.get)(result, count, byte, TARGET, at, count, byte, window);
-                        ok("MPI_Get", code)?;
-                    }
-                    Access::Accumulate => {
-                        let (n, of) = (elements, integer);
-                        let code = (functions.accumulate)(operand, n, of, TARGET, at, n, of, sum, window);
-                        ok("MPI_Accumulate", code)?;
-                    }
-                    Access::GetAccumulate => {
-                        let (n, of) = (elements, integer);
-                        let code =
-                            (functions.get_accumulate)(operand, n, of, result, n, of, TARGET, at, n, of, sum, window);
-                        ok("MPI_Get_accumulate", code)?;
-                    }
-                    Access::FetchAndOp => {
-                        let code = (functions.fetch_and_op)(operand, result, integer, TARGET, at, sum, window);
-                        ok("MPI_Fetch_and_op", code)?;
-                    }
-                    Access::CompareAndSwap => {
-                        let compared = operand.add(8);
-                        let code = (functions.compare_and_swap)(operand, compared, result, integer, TARGET, at, window);
-                        ok("MPI_Compare_and_swap", code)?;
-                    }
-                }
+            let at = index * stride;
+            // SAFETY: the buffers and the window hold `count` parts, `stride` apart, of `bytes` bytes each.
+            let code = unsafe {
+                let (operand, result) = (self.operand_start.add(at), self.result_start.add(at));
+                let at = at as isize;
+                A::access(&Part { operand, result, at, bytes, words, byte, integer, sum, window }, functions)
+            };
+            if code != 0 {
+                return Err((A::CALL, code));
             }
         }
         Ok(())
     }
 
-    /// One step of this rank; `lock` is the kind of lock.
+    /// One step of this rank.
     #[inline]
-    fn once(&mut self, functions: &OneSidedFunctions, lock: c_int) -> Result<(), Failed> {
+    fn once(&self, functions: &OneSidedFunctions, abi: &Abi) -> Result<(), Failed> {
         let (window, group) = (self.window, self.group);
         // SAFETY: window and group are live; the target's calls meet the origin's.
         unsafe {
             match (self.spec.synchronization, self.is_origin) {
                 (Synchronization::Flush, true) => {
-                    self.access(functions)?;
+                    self.access(functions, abi)?;
                     ok("MPI_Win_flush", (functions.flush)(TARGET, window))
                 }
                 (Synchronization::Lock, true) => {
-                    ok("MPI_Win_lock", (functions.lock)(lock, TARGET, 0, window))?;
-                    self.access(functions)?;
+                    ok("MPI_Win_lock", (functions.lock)(abi.lock_shared, TARGET, 0, window))?;
+                    self.access(functions, abi)?;
                     ok("MPI_Win_unlock", (functions.unlock)(TARGET, window))
                 }
                 (Synchronization::Flush | Synchronization::Lock, false) => Ok(()),
                 (Synchronization::Fence, is_origin) => {
                     if is_origin {
-                        self.access(functions)?;
+                        self.access(functions, abi)?;
                     }
                     ok("MPI_Win_fence", (functions.fence)(0, window))
                 }
                 (Synchronization::PostStart, true) => {
                     ok("MPI_Win_start", (functions.start)(group, 0, window))?;
-                    self.access(functions)?;
+                    self.access(functions, abi)?;
                     ok("MPI_Win_complete", (functions.complete)(window))
                 }
                 (Synchronization::PostStart, false) => {
@@ -179,6 +229,14 @@ impl PreparedOneSided {
         }
     }
 
+    /// The error of a call that failed; what the library may still use is never given back.
+    #[cold]
+    fn broken(&mut self, (call, code): Failed) -> CommError {
+        self.is_broken = true;
+        abandon([&mut self.operand, &mut self.result]);
+        self.comm.context().failure(call, code)
+    }
+
     /// The memory that others access.
     fn memory(&mut self) -> &mut [u8] {
         // SAFETY: the window has so many bytes, as long as it is not freed.
@@ -186,20 +244,17 @@ impl PreparedOneSided {
     }
 }
 
-impl PreparedOperation for PreparedOneSided {
+impl<A: Accesses> PreparedOperation for PreparedOneSided<A> {
+    between_readings_of_the_clock!();
+
     #[inline]
     fn run(&mut self) -> Result<(), CommError> {
-        let comm = self.comm.clone();
-        let context = comm.context();
-        let Some(functions) = &context.library.one_sided else { return self.functions().map(drop) };
+        let context = self.comm.context();
+        let Some(functions) = &context.library.one_sided else { return Err(missing(&self.comm, Feature::OneSided)) };
         context.activity.enter(self.mark);
-        let done = self.once(functions, context.abi().lock_shared);
+        let done = self.once(functions, context.abi());
         context.activity.leave();
-        done.map_err(|(call, code)| {
-            self.is_broken = true;
-            abandon([&mut self.operand, &mut self.result]);
-            context.failure(call, code)
-        })
+        done.map_err(|failed| self.broken(failed))
     }
 
     /// What is put or added; on the target, its memory.
@@ -213,7 +268,7 @@ impl PreparedOperation for PreparedOneSided {
     }
 }
 
-impl Drop for PreparedOneSided {
+impl<A> Drop for PreparedOneSided<A> {
     fn drop(&mut self) {
         let context = self.comm.context();
         let Some(functions) = &context.library.one_sided else { return };

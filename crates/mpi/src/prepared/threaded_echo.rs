@@ -161,6 +161,8 @@ impl Echo<'_> {
 }
 
 impl PreparedOperation for PreparedThreadedEcho {
+    between_readings_of_the_clock!();
+
     fn run(&mut self) -> Result<(), CommError> {
         self.times(1).map(drop)
     }

@@ -114,6 +114,8 @@ fn stride(firsts: &[c_int], lengths: &[c_int]) -> Option<(c_int, c_int)> {
 }
 
 impl PreparedOperation for PreparedTyped {
+    between_readings_of_the_clock!();
+
     #[inline]
     fn run(&mut self) -> Result<(), CommError> {
         self.comm.context().activity.enter(self.mark);

@@ -141,6 +141,8 @@ impl PreparedWindow {
 }
 
 impl PreparedOperation for PreparedWindow {
+    between_readings_of_the_clock!();
+
     #[inline]
     fn run(&mut self) -> Result<(), CommError> {
         self.seen(|window| window.start_all().and_then(|()| window.wait_all()))
