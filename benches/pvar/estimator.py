@@ -189,7 +189,7 @@ def judge(
 ) -> tuple[float, bool]:
     """Figures and samples of one case; the relative error of its prediction, and whether the interval holds it."""
     medians = [statistics.median(taken for _, taken in visit) for visit in runs]
-    slowdowns = [statistics.median(probe.over(pace.least) for probe, _ in visit) for visit in runs]
+    slowdowns = [statistics.median(probe.over(pace.usual) for probe, _ in visit) for visit in runs]
     measured = min(medians)
     error = float(predicted.real_s / measured - 1)
     where = f"{name}, {size}"
@@ -198,7 +198,7 @@ def judge(
     report.predicted(f"{where}: predicted", predicted.real_s, predicted.low_s, predicted.high_s, "s")
     report.figure(f"{where}: error", error, "ratio")
     report.figure(f"{where}: operations", predicted.count, quiet=True)
-    report.figure(f"{where}: probe over the least", statistics.median(slowdowns), "ratio", quiet=True)
+    report.figure(f"{where}: probe over the usual", statistics.median(slowdowns), "ratio", quiet=True)
     return error, bool(predicted.low_s <= measured <= predicted.high_s)
 
 

@@ -226,11 +226,11 @@ def _at_full_pace(programs: Sequence[Timed]) -> tuple[list[Timed], float]:
     What the probes beside them took longer than at full pace is taken from them: of arrays that are farther away than
     the probe's by the memory's part of it, of others by the core's.
     """
-    least = usual([one.probe for one in programs])
+    at_full = usual([one.probe for one in programs])
     corrected, slow = [], 0
     for one in programs:
-        slow += one.probe.over(least) > FULL
-        core, memory = (max(1.0, taken / best) for taken, best in zip(one.probe, least, strict=True))
+        slow += one.probe.over(at_full) > FULL
+        core, memory = (max(1.0, taken / best) for taken, best in zip(one.probe, at_full, strict=True))
         operations = []
         for kind, seconds in one.operations:
             far = _share_beyond(kind.work, FAR)

@@ -16,7 +16,7 @@ from typing import NamedTuple
 import numpy as np
 
 FULL = 1.2
-"""A probe of up to so many times the least is one at full pace: they differ by some 10% when nothing else runs, and by
+"""A probe of up to so many times the usual is one at full pace: they differ by some 10% when nothing else runs, and by
 100% when something does."""
 
 FAR = 2 << 20
@@ -30,7 +30,7 @@ _ROUNDS, _LOOP, _SUMS = 3, 200, 3
 
 _FAR_ROUNDS, _NEAR_ENOUGH = 8, 1.1
 """After a program of many megabytes the first copies wait for what that has left in the caches to be written back: they
-are repeated until one is near the least."""
+are repeated until one is near the usual."""
 
 
 class Probe(NamedTuple):
@@ -55,9 +55,9 @@ class Probe(NamedTuple):
         """The greater of either part."""
         return Probe(*map(max, self, other))
 
-    def over(self, least: Probe) -> float:
-        """How many times the least it took: the part that is slowed down more."""
-        return max(mine / theirs for mine, theirs in zip(self, least, strict=True))
+    def over(self, reference: Probe) -> float:
+        """How many times the reference it took: the part that is slowed down more."""
+        return max(mine / theirs for mine, theirs in zip(self, reference, strict=True))
 
 
 def usual(probes: Sequence[Probe]) -> Probe:
@@ -78,7 +78,7 @@ class Pace:
         self._from = np.ones(FAR // 8)
         self._to = np.ones(FAR // 8)
         self._parts: tuple[list[float], list[float]] = [], []
-        self.least = Probe(float("inf"), float("inf"))
+        self.usual = Probe(float("inf"), float("inf"))
         """What a probe takes at full pace, as far as is known so far."""
 
     def probe(self) -> Probe:
@@ -87,7 +87,7 @@ class Pace:
         memory = float("inf")
         for _ in range(_FAR_ROUNDS):
             memory = min(memory, _seconds(self._copy))
-            if memory <= _NEAR_ENOUGH * self.least.memory:
+            if memory <= _NEAR_ENOUGH * self.usual.memory:
                 break
         taken = Probe(min(_seconds(self._compute) for _ in range(_ROUNDS)), memory)
         self.learn(taken)
@@ -97,7 +97,7 @@ class Pace:
         """Counts a probe among those that say what full pace is."""
         for part, seconds in zip(self._parts, probe, strict=True):
             bisect.insort(part, seconds)
-        self.least = Probe(*map(_usual, self._parts))
+        self.usual = Probe(*map(_usual, self._parts))
 
     def _compute(self) -> None:
         array, to = self._array, self._sum
@@ -111,7 +111,7 @@ class Pace:
 
     def full(self, probe: Probe) -> bool:
         """Whether a probe was one at full pace, as far as is known so far."""
-        return probe.over(self.least) <= FULL
+        return probe.over(self.usual) <= FULL
 
 
 def _seconds(work: Callable[[], None]) -> float:

@@ -247,7 +247,7 @@ def _times(steps: Sequence[Step], nothing: Step, passes: int, pace: Pace) -> tup
         timings.append((before.most(pace.probe()), stamps))
         if len(timings) >= passes and sum(pace.full(probe) for probe, _ in timings) >= enough:
             break
-    best = sorted(timings, key=lambda one: one[0].over(pace.least))[:enough]
+    best = sorted(timings, key=lambda one: one[0].over(pace.usual))[:enough]
     each = np.median([stamps for _, stamps in best], axis=0) - _clock_time(nothing)
     return list(each * 1e-9), Probe(*map(float, np.median([probe for probe, _ in best], axis=0)))
 

@@ -278,7 +278,7 @@ def test_full_pace_is_what_a_tenth_of_the_probes_are_as_fast_as():
     pace = Pace()
     for at in range(50):
         pace.learn(Probe(1e-6 * (1 if at == 7 else 2), 1e-6 * (1 if at == 31 else 3)))
-    assert pace.least == (2e-6, 3e-6)
+    assert pace.usual == (2e-6, 3e-6)
     assert pace.full(Probe(2.2e-6, 3.5e-6))
     assert not pace.full(Probe(2.2e-6, 4e-6))
 
@@ -322,7 +322,7 @@ def slow(monkeypatch, take):
         now[0] += take(number)
         # The first visit of the first program is the only one at full pace.
         probe = Probe(20e-6, 50e-6) if not visits[1:] else Probe(50e-6, 120e-6)
-        pace.least = pace.least.least(probe)
+        pace.usual = pace.usual.least(probe)
         kind = kinds.Kind("add float64", "fast", Work(8 + number, 64))
         return Timed((8,), ((kind, 1e-6),), probe)
 
