@@ -31,14 +31,14 @@ from weft.estimation.random_programs import Timed
 from weft.files import check_output, deliver
 from weft.journal import Journal, path_beside
 
-PROGRAMS = 700
+PROGRAMS = 1000
 """How many random programs; by their number every common kind has some dozens of observations."""
 
 KNOTS = tuple(16 * 1024 * 4**k for k in range(7))
 """Distances of operands between which element times are linear: 16 KiB to 64 MiB, from what every first-level cache
 holds to what hardly any cache does."""
 
-VISITS = 4
+VISITS = 3
 """How often each program is timed, spread over the calibration: other work comes and goes."""
 
 MORE_VISITS = 8
@@ -122,7 +122,7 @@ def calibrate(
     >>> costs = calibrate("here-costs.toml")  # doctest: +SKIP
     >>> calibrate(programs=3)
     Traceback (most recent call last):
-    weft._core.UsageError: a calibration needs at least 16 programs, not 3; the default is 700
+    weft._core.UsageError: a calibration needs at least 16 programs, not 3; the default is 1000
     """
     if programs < MIN_PROGRAMS:
         raise UsageError(
