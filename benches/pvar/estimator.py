@@ -8,8 +8,8 @@ and then frozen; the `blind` ones were written after that and estimated once. `e
 methods were blind to; this one was developed with them too. A record says which were run and whether it was their
 first time (--first). Measured is `solve` of each program, which has all of its operations on parallel variables and
 little else: the median of the runs of a visit, and the least of several visits spread over the benchmark, as the
-calibration takes its times; the pace of the processor beside each run is recorded (weft.estimation.pace). There is
-no baseline: no other tool predicts programs of array operations from their counts.
+calibration takes its times, of programs that go on; the pace of the processor beside each visit is recorded
+(weft.estimation.pace). There is no baseline: no other tool predicts programs of array operations from their counts.
 
 Target: median error at most 8%, none above 25%, and intervals that hold 90 to 98% of the measured times.
 """
@@ -121,12 +121,18 @@ def module(name: str) -> Any:
     return program
 
 
-def solved(solve: Any, problem: Any, pace: Pace) -> Run:
-    """The probes beside a run, and its seconds."""
-    before, start = pace.probe(), time.perf_counter()
-    solve(problem)
-    taken = time.perf_counter() - start
-    return before.most(pace.probe()), taken
+def solved(solve: Any, problem: Any, pace: Pace, rounds: int) -> list[Run]:
+    """Runs one after the other, each with its seconds and the slower of the probes around all.
+
+    One is made before them, that brings code and memory in: the probe has taken the caches.
+    """
+    before, seconds = pace.probe(), []
+    for _ in range(1 + rounds):
+        start = time.perf_counter()
+        solve(problem)
+        seconds.append(time.perf_counter() - start)
+    probe = before.most(pace.probe())
+    return [(probe, taken) for taken in seconds[1:]]
 
 
 def options(parser: argparse.ArgumentParser) -> None:
@@ -147,8 +153,7 @@ def visit_all(
         random.Random(visit).shuffle(order)
         for case in order:
             solve, problem = programs[case[0]].solve, cases[case]
-            solved(solve, problem, pace)  # brings code and memory in
-            visits[case].append([solved(solve, problem, pace) for _ in range(chosen.rounds)])
+            visits[case].append(solved(solve, problem, pace, chosen.rounds))
     return visits
 
 
