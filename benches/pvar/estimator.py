@@ -92,8 +92,6 @@ EARLIER: Sizes = {
     "schroedinger": (80, 250),
     "stable_marriage": (100, 1_000),
     "suffix_array": (10_000, 100_000),
-}
-BLIND: Sizes = {
     "american_option": (400, 4_000),
     "binary_search": (5_000, 100_000),
     "equalization": (150, 500),
@@ -102,6 +100,16 @@ BLIND: Sizes = {
     "logistic_regression": (500, 20_000),
     "n_queens": (8, 11),
     "random_walks": (2_000, 50_000),
+}
+BLIND: Sizes = {
+    "block_matching": (64, 320),
+    "bloom_filter": (10_000, 200_000),
+    "checksums": (1_000, 50_000),
+    "pendulums": (500, 50_000),
+    "power_iteration": (64, 300),
+    "topological_order": (1_000, 50_000),
+    "triangles": (100, 300),
+    "viterbi": (500, 20_000),
 }
 GROUPS = {"development": DEVELOPMENT, "earlier": EARLIER, "blind": BLIND}
 TARGET = {"median": 0.08, "worst": 0.25}
