@@ -172,7 +172,8 @@ def _statements(rng: np.random.Generator, large: bool) -> list[Statement]:
     number = int(rng.choice((1, 1, 2, 2)))
     some = set(rng.choice(statements.DTYPES, number, replace=False, p=(0.19, 0.22, 0.18, 0.19, 0.12, 0.1)))
     there = [one for one in statements.menu() if one.dtype in some and (one.cheap or not large)]
-    weights = np.array([one.weight for one in there], float)
+    # Less unlike in large ones: there are few of these, and each kind shall be in some.
+    weights = np.array([math.sqrt(one.weight) if large else one.weight for one in there])
     number = min(round(2 ** rng.uniform(few, many)), int(np.count_nonzero(weights)))
     vocabulary = rng.choice(len(there), number, replace=False, p=weights / weights.sum())
     return [there[at] for at in rng.choice(vocabulary, rng.integers(*LENGTHS))]
