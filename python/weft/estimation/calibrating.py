@@ -45,7 +45,7 @@ MORE_VISITS = 8
 """How often a program is timed at most, where none of these was at the processor's full pace."""
 
 BUDGET = 120.0
-"""Seconds after which no program is timed again. A machine that does nothing else needs some 70 of them."""
+"""Seconds after which no program is timed again. A machine that does nothing else needs some 100 of them."""
 
 SYNCED = 1.0
 """Seconds between two waits for the disk: a program takes some 20 milliseconds, and such a wait some 5."""
@@ -77,7 +77,7 @@ def calibrate(
 ) -> MeasuredCosts:
     """Measure what operations of parallel variables cost on this machine, and keep it for estimates.
 
-    Takes some 70 seconds on a machine that does nothing else, and its budget where other work slows it down: then
+    Takes some 100 seconds on a machine that does nothing else, and its budget where other work slows it down: then
     programs are timed fewer times, and the costs say what that makes of their intervals. Every program that was timed
     is kept in a journal beside the output, so that a calibration that was ended goes on where it was.
 
