@@ -78,7 +78,7 @@ def test_without_a_file_it_says_how_to_get_one(tmp_path, monkeypatch):
     ("text", "message"),
     [
         ("format = ", "is no TOML"),
-        ("format = 99", "format 99 is not 5"),
+        ("format = 99", "format 99 is not 6"),
         ("format = 6", r"there is no table \[operations\]; weft calibrate"),
         ("format = 6\n[operations.add]\nknots = [8]", r'\[operations."add"\] has no element'),
         (
