@@ -200,10 +200,10 @@ def record(program: Program, arguments: Sequence[str] = (), vp_sets: Iterable[VP
             "of a distributed array: VP sets are recorded that the program makes itself, with weft.pvar.VPSet(…)"
         )
     operations = [*zip(meter.sequence, meter.since, meter.reaches, strict=True), *meter.aside]
-    return Counter(_run_again(Counted(*one), meter.footprint) for one in operations)
+    return Counter(run_again(Counted(*one), meter.footprint) for one in operations)
 
 
-def _run_again(one: Counted, footprint: tuple[int, int]) -> Counted:
+def run_again(one: Counted, footprint: tuple[int, int]) -> Counted:
     """The operation when the program runs once more: what it touches first is as far back as its end was.
 
     Fresh pages of the system's have no price; memory that a program before has freed is used again.
