@@ -8,8 +8,8 @@ and then frozen; the `blind` ones were written after that and estimated once. `e
 methods were blind to; this one was developed with them too. A record says which were run and whether it was their
 first time (--first). Measured is `solve` of each program, which has all of its operations on parallel variables and
 little else: the median of the runs of a visit, and the least of several visits spread over the benchmark, as the
-calibration takes its times; the pace of the processor beside each run is recorded (weft.estimation.pace). There is
-no baseline: no other tool predicts programs of array operations from their counts.
+calibration takes its times, of programs that go on; the pace of the processor beside each visit is recorded
+(weft.estimation.pace). There is no baseline: no other tool predicts programs of array operations from their counts.
 
 Target: median error at most 8%, none above 25%, and intervals that hold 90 to 98% of the measured times.
 """
@@ -92,8 +92,6 @@ EARLIER: Sizes = {
     "schroedinger": (80, 250),
     "stable_marriage": (100, 1_000),
     "suffix_array": (10_000, 100_000),
-}
-BLIND: Sizes = {
     "american_option": (400, 4_000),
     "binary_search": (5_000, 100_000),
     "equalization": (150, 500),
@@ -102,6 +100,16 @@ BLIND: Sizes = {
     "logistic_regression": (500, 20_000),
     "n_queens": (8, 11),
     "random_walks": (2_000, 50_000),
+}
+BLIND: Sizes = {
+    "block_matching": (64, 320),
+    "bloom_filter": (10_000, 200_000),
+    "checksums": (1_000, 50_000),
+    "pendulums": (500, 50_000),
+    "power_iteration": (64, 300),
+    "topological_order": (1_000, 50_000),
+    "triangles": (100, 300),
+    "viterbi": (500, 20_000),
 }
 GROUPS = {"development": DEVELOPMENT, "earlier": EARLIER, "blind": BLIND}
 TARGET = {"median": 0.08, "worst": 0.25}
@@ -121,12 +129,18 @@ def module(name: str) -> Any:
     return program
 
 
-def solved(solve: Any, problem: Any, pace: Pace) -> Run:
-    """The probes beside a run, and its seconds."""
-    before, start = pace.probe(), time.perf_counter()
-    solve(problem)
-    taken = time.perf_counter() - start
-    return before.most(pace.probe()), taken
+def solved(solve: Any, problem: Any, pace: Pace, rounds: int) -> list[Run]:
+    """Runs one after the other, each with its seconds and the slower of the probes around all.
+
+    One is made before them, that brings code and memory in: the probe has taken the caches.
+    """
+    before, seconds = pace.probe(), []
+    for _ in range(1 + rounds):
+        start = time.perf_counter()
+        solve(problem)
+        seconds.append(time.perf_counter() - start)
+    probe = before.most(pace.probe())
+    return [(probe, taken) for taken in seconds[1:]]
 
 
 def options(parser: argparse.ArgumentParser) -> None:
@@ -147,8 +161,7 @@ def visit_all(
         random.Random(visit).shuffle(order)
         for case in order:
             solve, problem = programs[case[0]].solve, cases[case]
-            solved(solve, problem, pace)  # brings code and memory in
-            visits[case].append([solved(solve, problem, pace) for _ in range(chosen.rounds)])
+            visits[case].append(solved(solve, problem, pace, chosen.rounds))
     return visits
 
 
@@ -189,7 +202,7 @@ def judge(
 ) -> tuple[float, bool]:
     """Figures and samples of one case; the relative error of its prediction, and whether the interval holds it."""
     medians = [statistics.median(taken for _, taken in visit) for visit in runs]
-    slowdowns = [statistics.median(probe.over(pace.least) for probe, _ in visit) for visit in runs]
+    slowdowns = [statistics.median(probe.over(pace.usual) for probe, _ in visit) for visit in runs]
     measured = min(medians)
     error = float(predicted.real_s / measured - 1)
     where = f"{name}, {size}"
@@ -198,7 +211,7 @@ def judge(
     report.predicted(f"{where}: predicted", predicted.real_s, predicted.low_s, predicted.high_s, "s")
     report.figure(f"{where}: error", error, "ratio")
     report.figure(f"{where}: operations", predicted.count, quiet=True)
-    report.figure(f"{where}: probe over the least", statistics.median(slowdowns), "ratio", quiet=True)
+    report.figure(f"{where}: probe over the usual", statistics.median(slowdowns), "ratio", quiet=True)
     return error, bool(predicted.low_s <= measured <= predicted.high_s)
 
 

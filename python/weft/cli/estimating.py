@@ -138,7 +138,7 @@ def calibrate(
     output: Annotated[
         Path | None, typer.Option("-o", "--output", help="The file (.toml). Default: in your cache folder.")
     ] = None,
-    programs: Annotated[int, typer.Option(min=16, help="Random programs to time: more are more exact.")] = 700,
+    programs: Annotated[int, typer.Option(min=16, help="Random programs to time: more are more exact.")] = 1000,
     seed: Annotated[int, typer.Option(min=0, help="Seed of the random programs.")] = 1,
     budget: Annotated[
         float,
@@ -156,7 +156,7 @@ def calibrate(
     """Measure what operations on parallel variables cost on this machine, for `weft estimate --on here`.
 
     Times random programs of all sizes, with selections of all densities, and fits the cost of each operation to them.
-    This takes some 70 seconds on an otherwise idle machine. If other work (on this system, or of others on the same
+    This takes some 100 seconds on an otherwise idle machine. If other work (on this system, or of others on the same
     processor) slows it down, programs that were not timed at full speed are timed again until the budget is spent; the
     effect on the intervals of estimates is reported. Every program that was timed is kept in a journal beside the
     costs. However the command ended, --resume continues from there.

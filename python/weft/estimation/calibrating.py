@@ -31,21 +31,21 @@ from weft.estimation.random_programs import Timed
 from weft.files import check_output, deliver
 from weft.journal import Journal, path_beside
 
-PROGRAMS = 700
+PROGRAMS = 1000
 """How many random programs; by their number every common kind has some dozens of observations."""
 
 KNOTS = tuple(16 * 1024 * 4**k for k in range(7))
 """Distances of operands between which element times are linear: 16 KiB to 64 MiB, from what every first-level cache
 holds to what hardly any cache does."""
 
-VISITS = 4
+VISITS = 3
 """How often each program is timed, spread over the calibration: other work comes and goes."""
 
 MORE_VISITS = 8
 """How often a program is timed at most, where none of these was at the processor's full pace."""
 
 BUDGET = 120.0
-"""Seconds after which no program is timed again. A machine that does nothing else needs some 70 of them."""
+"""Seconds after which no program is timed again. A machine that does nothing else needs some 100 of them."""
 
 SYNCED = 1.0
 """Seconds between two waits for the disk: a program takes some 20 milliseconds, and such a wait some 5."""
@@ -77,7 +77,7 @@ def calibrate(
 ) -> MeasuredCosts:
     """Measure what operations of parallel variables cost on this machine, and keep it for estimates.
 
-    Takes some 70 seconds on a machine that does nothing else, and its budget where other work slows it down: then
+    Takes some 100 seconds on a machine that does nothing else, and its budget where other work slows it down: then
     programs are timed fewer times, and the costs say what that makes of their intervals. Every program that was timed
     is kept in a journal beside the output, so that a calibration that was ended goes on where it was.
 
@@ -122,7 +122,7 @@ def calibrate(
     >>> costs = calibrate("here-costs.toml")  # doctest: +SKIP
     >>> calibrate(programs=3)
     Traceback (most recent call last):
-    weft._core.UsageError: a calibration needs at least 16 programs, not 3; the default is 700
+    weft._core.UsageError: a calibration needs at least 16 programs, not 3; the default is 1000
     """
     if programs < MIN_PROGRAMS:
         raise UsageError(
@@ -226,11 +226,11 @@ def _at_full_pace(programs: Sequence[Timed]) -> tuple[list[Timed], float]:
     What the probes beside them took longer than at full pace is taken from them: of arrays that are farther away than
     the probe's by the memory's part of it, of others by the core's.
     """
-    least = usual([one.probe for one in programs])
+    at_full = usual([one.probe for one in programs])
     corrected, slow = [], 0
     for one in programs:
-        slow += one.probe.over(least) > FULL
-        core, memory = (max(1.0, taken / best) for taken, best in zip(one.probe, least, strict=True))
+        slow += one.probe.over(at_full) > FULL
+        core, memory = (max(1.0, taken / best) for taken, best in zip(one.probe, at_full, strict=True))
         operations = []
         for kind, seconds in one.operations:
             far = _share_beyond(kind.work, FAR)

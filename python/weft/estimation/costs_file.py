@@ -21,7 +21,7 @@ from weft.estimation.curves import SINCE, TERMS, Curve
 from weft.files import write_text
 from weft.inputs import quoted, read_toml
 
-FORMAT = 5
+FORMAT = 6
 """Of the file; another number is another format."""
 
 HOW = "weft calibrate measures them (one to three minutes, once)"

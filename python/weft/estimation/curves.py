@@ -8,16 +8,16 @@ An operation of n elements takes
 seconds. b is how many different bytes the program has touched since it last touched an array of the operation (its
 stack distance): which cache the array is in, if any. c is linear in log b between knots. Of several arrays, what c is
 above its least value adds up, by their lengths in units of two operands: computing waits for each that is far away. w
-is how many different bytes the program has touched since it last did an operation of this name: the more, the less of
-its code and tables is still in caches, so that the time of a call is linear in log w between knots. p is the number of
-contiguous pieces that elements are moved in. d is the share of elements that are selected, s and u what a selected and
-an unselected element take more; r is the number of stretches of selected elements, at whose ends branches are predicted
-wrongly unless they are so few that the processor has learned them. m messages of a send come to t targets: one that
-comes to the same target as the one before waits for it. k is from how many variables addresses are computed.
-`call_selected` and the terms of d and r are there only
-under a selection, where a number as an operand takes another way; scalar, converted, exclusive and down only where an
-operand is a number, operands are of different dtypes, or the scan is of that form. No term is negative, and neither c
-nor call falls: what is farther away takes longer.
+is how much other code the program has gone through since it last did an operation of this name, in bytes, and a share
+of the elements: the more, the less of its code and tables is still in caches, so that the time of a call is linear in
+log w between knots. p is the number of contiguous pieces that elements are moved in. d is the share of elements that
+are selected, s and u what a selected and an unselected element take more; r is the number of stretches of selected
+elements, at whose ends branches are predicted wrongly unless they are so few that the processor has learned them. m
+messages of a send come to t targets: one that comes to the same target as the one before waits for it. k is from how
+many variables addresses are computed. `call_selected` and the terms of d and r are there only under a selection, where
+a number as an operand takes another way; scalar, converted, exclusive and down only where an operand is a number,
+operands are of different dtypes, or the scan is of that form. No term is negative, and neither c nor call falls: what
+is farther away takes longer.
 
 What is minimised are errors relative to the prediction, so that sums of predictions are right on average; observations
 far off, which something else on the machine has disturbed, lose weight. Few observations are helped by a prior: the
@@ -55,8 +55,8 @@ TERMS = (
 )
 """The terms beside those with knots, in seconds: a call, a piece, a run, an element."""
 
-SINCE = tuple(8 * 1024 * 8**k for k in range(4))
-"""Knots of w: 8 KiB (an operation or none in between) to 4 MiB."""
+SINCE = tuple(8 * 1024 * 4**k for k in range(4))
+"""Knots of w: 8 KiB (no other operation in between) to 512 KiB (some 60 others)."""
 
 SMOOTHNESS = 0.05
 """Weight of differences between neighbouring knots, relative to one observation: decides only where there are few."""
@@ -123,7 +123,8 @@ class Work:
     exclusive, down
         Whether a scan is of this form.
     since
-        Bytes that the program has touched since it last did an operation of this name, each counted once.
+        Bytes of code that the program has gone through since it last did an operation of this name, each counted once
+        (`weft.pvar.Meter.since`).
     reach
         Of each array that is read or written: the bytes touched since it was last touched, each counted once, with its
         own; and its own.

@@ -199,12 +199,18 @@ def record(program: Program, arguments: Sequence[str] = (), vp_sets: Iterable[VP
             f"{name_of(program)} made no operation on parallel variables that could be counted, and no planned shift "
             "of a distributed array: VP sets are recorded that the program makes itself, with weft.pvar.VPSet(…)"
         )
-    return counted(meter.sequence, meter.since, meter.reaches) + Counter(Counted(*one) for one in meter.aside)
+    operations = [*zip(meter.sequence, meter.since, meter.reaches, strict=True), *meter.aside]
+    return Counter(run_again(Counted(*one), meter.footprint) for one in operations)
 
 
-def counted(sequence: Iterable[Record], since: Iterable[int], reaches: Iterable[Reach]) -> Counter[Counted]:
-    """Equal operations at equal distances, and how many."""
-    return Counter(map(Counted, sequence, since, reaches))
+def run_again(one: Counted, footprint: tuple[int, int]) -> Counted:
+    """The operation when the program runs once more: what it touches first is as far back as its end was.
+
+    Fresh pages of the system's have no price; memory that a program before has freed is used again.
+    """
+    of_arrays, of_code = footprint
+    reach = tuple((min(distance, of_arrays), length) for distance, length in one.reach)
+    return one._replace(since=min(one.since, of_code), reach=reach)
 
 
 def name_of(program: Program) -> str:

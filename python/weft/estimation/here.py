@@ -45,6 +45,7 @@ _OPERATORS_LIKE = (
 
 _LESS = (
     (" by a number", ""),
+    (" by numpy", ""),
     ("scattered near", "scattered"),
     (", few", ""),
     (", filled", ""),

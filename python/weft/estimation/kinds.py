@@ -111,8 +111,10 @@ def _elementwise(record: Record) -> Kind:
     density = 1.0 if record.selected < record.size else None
     work = replace(_work(record), density=density, runs=0, scalar=record.scalar, converted=record.converted)
     if record.name == "where":
-        # Its dtype is the condition's; what is chosen is moved.
-        return Kind(f"where {_bytes(record)} bytes", "where", work)
+        # Its dtype is the condition's; what is chosen is moved. numpy branches at each element.
+        by_numpy = " by numpy" if record.converted else ""
+        name = f"where {_bytes(record)} bytes{by_numpy}"
+        return Kind(name, name, replace(work, converted=False))
     slow = record.kind in ("divide", "float_divide", "float_sqrt", "float_function")
     # Under a selection, functions with a kernel that is silent are told from those that numpy is kept silent for.
     silent = record.name in WITHOUT_WARNING and _type(record) in ("float32", "float64")

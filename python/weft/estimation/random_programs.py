@@ -48,6 +48,14 @@ PASS_SECONDS = 1e-3
 """Seconds that a pass is repeated for, without a look at the pace in between: loops of programs go on for so long and
 longer, so that branches are predicted and code is in caches. Right after a probe a short pass takes some 15% more."""
 
+SHORT = 200e-6
+"""Seconds of a pass up to which it is told what looks at the clock add to it: of longer ones that is the difference of
+large numbers, and no operation is short beside it."""
+
+USUAL_BETWEEN, MAX_BETWEEN = 2.0, 3.0
+"""A look at the clock and what is around an operation take so many times what they take in a loop of nothing else: of
+programs whose passes are not short, and of others at most. Of these it is 1.8 at the median."""
+
 MAX_ROUNDS, MIN_ROUNDS = 25, 2
 """Repetitions of a pass at most, and at least: right after a probe a pass of many megabytes takes some 5%
 more, too."""
@@ -164,8 +172,8 @@ def _statements(rng: np.random.Generator, large: bool) -> list[Statement]:
     number = int(rng.choice((1, 1, 2, 2)))
     some = set(rng.choice(statements.DTYPES, number, replace=False, p=(0.19, 0.22, 0.18, 0.19, 0.12, 0.1)))
     there = [one for one in statements.menu() if one.dtype in some and (one.cheap or not large)]
-    # All alike in large ones: there are few of these, and each kind shall be in some.
-    weights = np.array([1 if large else one.weight for one in there], float)
+    # Less unlike in large ones: there are few of these, and each kind shall be in some.
+    weights = np.array([math.sqrt(one.weight) if large else one.weight for one in there])
     number = min(round(2 ** rng.uniform(few, many)), int(np.count_nonzero(weights)))
     vocabulary = rng.choice(len(there), number, replace=False, p=weights / weights.sum())
     return [there[at] for at in rng.choice(vocabulary, rng.integers(*LENGTHS))]
@@ -233,29 +241,54 @@ def _times(steps: Sequence[Step], nothing: Step, passes: int, pace: Pace) -> tup
     """Seconds of each step, and of the probes beside them.
 
     A pass is repeated for `PASS_SECONDS`; the median of its later repetitions counts. Times are medians over the passes
-    that were made at the best pace, half of them, the time of the clock and of `nothing` taken off. More passes are
-    made, up to so many again, until half were at full pace.
+    that were made at the best pace, half of them, what is not the operations' taken off (`_own`). More passes are made,
+    up to so many again, until half were at full pace.
     """
     enough = passes // 2 + 1
     timings: list[tuple[Probe, Array]] = []
-    repetitions = 1
+    repetitions, short = 1, False
     for number in range(-WARM_UP, AGAIN * passes):
-        before, stamps = pace.probe(), _repeated_pass(steps, repetitions)
+        before, nanoseconds = pace.probe(), _repeated_pass(steps, nothing, repetitions, short)
         if number < 0:
-            repetitions = min(MAX_ROUNDS, max(MIN_ROUNDS, round(PASS_SECONDS / max(stamps.sum() * 1e-9, 1e-9))))
+            seconds = nanoseconds[: len(steps)].sum() * 1e-9
+            short = seconds < SHORT
+            of_round = max(seconds, 1e-9) * (3 if short else 1)
+            repetitions = min(MAX_ROUNDS, max(MIN_ROUNDS, round(PASS_SECONDS / of_round)))
             continue
-        timings.append((before.most(pace.probe()), stamps))
+        timings.append((before.most(pace.probe()), nanoseconds))
         if len(timings) >= passes and sum(pace.full(probe) for probe, _ in timings) >= enough:
             break
-    best = sorted(timings, key=lambda one: one[0].over(pace.least))[:enough]
-    each = np.median([stamps for _, stamps in best], axis=0) - _clock_time(nothing)
+    best = sorted(timings, key=lambda one: one[0].over(pace.usual))[:enough]
+    each = _own(np.median([nanoseconds for _, nanoseconds in best], axis=0), _clock_time(nothing))
     return list(each * 1e-9), Probe(*map(float, np.median([probe for probe, _ in best], axis=0)))
 
 
-def _repeated_pass(steps: Sequence[Step], repetitions: int) -> Array:
-    """Nanoseconds of each step of a pass, as they are after some repetitions."""
-    stamps = [_stamped_pass(steps) for _ in range(repetitions)]
-    return np.median(stamps[(repetitions + 1) // 3 :], axis=0)
+def _own(nanoseconds: Array, alone: float) -> Array:
+    """What steps take of themselves, of what `_repeated_pass` gives.
+
+    To look at the clock holds the processor up, which works on several operations at once; and between operations the
+    code of the clock and of what is around an operation is less at hand than in a loop of nothing else, in which both
+    together take `alone` nanoseconds. So what they take is told by passes without looks at the clock, and with twice as
+    much around each operation.
+    """
+    *each, whole, padded = nanoseconds
+    between = (sum(each) - 2 * whole + padded) / len(each)
+    if not math.isfinite(between):
+        between = USUAL_BETWEEN * alone
+    own: Array = np.array(each) - min(max(between, alone), MAX_BETWEEN * alone)
+    return own
+
+
+def _repeated_pass(steps: Sequence[Step], nothing: Step, repetitions: int, short: bool) -> Array:
+    """Nanoseconds of each step of a pass, as they are after some repetitions; of a pass without looks at the clock; and
+    of one with a step around no operation after each. Of those that are not short the last two are not numbers."""
+    passes = []
+    for _ in range(repetitions):
+        stamps = _stamped_pass(steps)
+        others = (_whole_pass(steps), _padded_pass(steps, nothing)) if short else (math.nan, math.nan)
+        passes.append([*stamps, *others])
+    settled: Array = np.median(passes[(repetitions + 1) // 3 :], axis=0)
+    return settled
 
 
 def _stamped_pass(steps: Sequence[Step]) -> Array:
@@ -268,8 +301,25 @@ def _stamped_pass(steps: Sequence[Step]) -> Array:
     return np.diff(stamps)
 
 
+def _whole_pass(steps: Sequence[Step]) -> int:
+    """Nanoseconds of a pass."""
+    start = time.perf_counter_ns()
+    for step in steps:
+        step()
+    return time.perf_counter_ns() - start
+
+
+def _padded_pass(steps: Sequence[Step], nothing: Step) -> int:
+    """Nanoseconds of a pass, each step of which is followed by another."""
+    start = time.perf_counter_ns()
+    for step in steps:
+        step()
+        nothing()
+    return time.perf_counter_ns() - start
+
+
 def _clock_time(nothing: Step) -> float:
-    """Nanoseconds that a look at the clock and a step around no operation take."""
+    """Nanoseconds that a look at the clock and a step around no operation take in a loop of nothing else."""
     clock = time.perf_counter_ns
     stamps = [clock()]
     for _ in range(300):

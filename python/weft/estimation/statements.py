@@ -35,6 +35,9 @@ DIVISIONS = ("floor_divide", "remainder")
 BY_NUMBER = 0.7
 """Share of these that divide by one number, as programs do that find rows and columns or compute modulo a prime."""
 
+BY_NUMPY = 0.25
+"""Share of choices that have no kernel: between two of Python's numbers, or with one of numpy's."""
+
 BELOW_ONE = ("asin", "acos", "atanh")
 """Functions of numbers below one."""
 
@@ -255,7 +258,7 @@ def _functions() -> Iterator[Statement]:
                 weight = 3 if common else 0.5
                 yield Statement(f"{name} {dtype}", dtype, functools.partial(_computed, name, dtype), weight, not slow)
     for dtype in ("float64", "float32", "int64", "int32", "int8"):
-        yield Statement(f"where {dtype}", dtype, functools.partial(_chosen, dtype))
+        yield Statement(f"where {dtype}", dtype, functools.partial(_chosen, dtype), 6)
 
 
 def _takes(name: str, dtype: str) -> bool:
@@ -313,8 +316,18 @@ def dtype_of(name: str) -> Any:
 
 
 def _chosen(dtype: str, scene: Scene) -> Step:
-    condition, x, y = scene.variable("bool"), scene.variable(dtype), scene.variable(dtype)
-    return scene.kept(dtype, lambda: pvar.where(condition, x, y))
+    condition = scene.operand("bool")
+    x, y = scene.operand(dtype), scene.operand(dtype)
+    number, other = (dtype_of(dtype)(one).item() for one in (1, 0))
+    drawn = scene.rng.random()
+    if drawn < BY_NUMPY and dtype in ("float64", "int64"):
+        return scene.kept(dtype, lambda: pvar.where(condition(), number, other))
+    if drawn < BY_NUMPY:
+        of_numpy = dtype_of(dtype)(1)
+        return scene.kept(dtype, lambda: pvar.where(condition(), x(), of_numpy))
+    if drawn < 0.5:
+        return scene.kept(dtype, lambda: pvar.where(condition(), x(), number))
+    return scene.kept(dtype, lambda: pvar.where(condition(), x(), y()))
 
 
 def _moves() -> Iterator[Statement]:

@@ -17,7 +17,7 @@ import numpy as np
 
 from weft._core import UsageError
 from weft.pvar import words
-from weft.pvar.native import ARITHMETIC, WITHOUT_WARNING, chosen, quietly
+from weft.pvar.native import ARITHMETIC, WITHOUT_WARNING, chosen, has_choice_kernel, quietly
 from weft.pvar.operations import FUNCTIONS, SILENT, Function
 from weft.pvar.variable import ParallelVariable
 
@@ -59,7 +59,11 @@ def apply(function: Function, *operands: Any) -> ParallelVariable:
         bits = builtins.max(one.bits for one in (*operands, variable) if isinstance(one, ParallelVariable))
         scalar = any(not isinstance(one, np.ndarray) for one in arrays)
         touched = [one for one in (*arrays, result) if isinstance(one, np.ndarray)]
-        converted = function is not _WHERE and any(one.dtype != first.dtype for one in touched[:-1])
+        if function is _WHERE:
+            condition, x, y = arrays
+            converted = not has_choice_kernel(condition, x, y)
+        else:
+            converted = any(one.dtype != first.dtype for one in touched[:-1])
         variable.record = vp.meter.record(
             vp, function.name, kind, bits, arrays=touched, dtype=first.dtype.name, scalar=scalar, converted=converted
         )

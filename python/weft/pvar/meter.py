@@ -65,8 +65,8 @@ class Record:
         Whether this is the end of an operation in place (`x += …`) under a selection: processors that are told one by
         one whether to store do it within the operation.
     converted
-        Of arithmetic: whether the variables are of different dtypes, so that elements are converted first; of gets and
-        sends: whether addresses are.
+        Of arithmetic: whether the variables are of different dtypes, so that elements are converted first; of `where`:
+        whether they are, or both are numbers; of gets and sends: whether addresses are.
     coordinates
         Of gets and sends: how many variables their addresses are computed from, where these are tuples; else 0.
     passes
@@ -151,6 +151,10 @@ CODE = 8 << 10
 """Bytes of code and tables of the interpreter, numpy and the kernels that an operation goes through: what small arrays
 push out of the first-level cache, and of the tables that branches are predicted by, is not each other's elements."""
 
+DATA_BESIDE_CODE = 16
+"""Elements are in caches of their own where they are nearest to the processor, and only farther away in those that hold
+code too, which are so many times as large and more: to code, so many bytes of elements are as one."""
+
 
 class Meter:
     """Records operations.
@@ -162,7 +166,8 @@ class Meter:
     reaches
         Of each operation of the sequence, how far back its arrays were touched last: in which cache they may be.
     since
-        Of each, how far back there was one of the same name: the distance of its code.
+        Of each, how far back there was one of the same name: the distance of its code. Other operations since count
+        with their code, and a `DATA_BESIDE_CODE`th of the bytes touched.
     aside
         What takes time here and is no operation of a data-parallel machine (kind `LOCAL`): VP sets, coordinates,
         addresses and arrays of the front end, with their `since` and reach.
@@ -177,6 +182,11 @@ class Meter:
         self._known: dict[Record, Record] = {}
         self._mask: Any = None
         self._of_mask = (0, 0)
+
+    @property
+    def footprint(self) -> tuple[int, int]:
+        """How far back arrays and code are that were touched first, once the program runs again."""
+        return _rounded(sum(self._stack.values())), _rounded(sum(map(_beside_code, self._stack.items())))
 
     def counts(self) -> Counter[Record]:
         """How often each operation was done."""
@@ -254,19 +264,30 @@ class Meter:
 
     def _since(self, name: str) -> int:
         """How far back there was an operation of a name; now is the latest."""
-        since = _rounded(self._distance(name, CODE))
+        since = NEVER
+        if name in self._stack:
+            since = 0
+            for other in reversed(self._stack.items()):
+                since += _beside_code(other)
+                if other[0] == name:
+                    break
         self._touch(name, CODE)
-        return since
+        return _rounded(since)
 
     def _reach(self, arrays: Sequence[Any], parts: Sequence[int] | None = None) -> Reach:
         """How far back the arrays were touched; from now on, that is now. Arrays are known by where they begin, so that
-        the result that takes the place of a freed one is as near as that was."""
-        whole = [(_address(one), int(one.nbytes)) for one in arrays]
-        touched = [length for _, length in whole] if parts is None else parts
-        distances = [_rounded(self._distance(where, length)) for where, length in whole]
-        for (where, _), length in zip(whole, touched, strict=True):
+        the result that takes the place of a freed one is as near as that was. One that an operation has twice (`x * x`,
+        `x += y`) comes into a cache once."""
+        lengths: dict[int, int] = {}
+        touched: dict[int, int] = {}
+        for one, part in zip(arrays, parts or [int(one.nbytes) for one in arrays], strict=True):
+            where = _address(one)
+            lengths[where] = max(lengths.pop(where, 0), int(one.nbytes))
+            touched[where] = max(touched.pop(where, 0), part)
+        distances = [_rounded(self._distance(where, length)) for where, length in lengths.items()]
+        for where, length in touched.items():
             self._touch(where, length)
-        return tuple(zip(distances, touched, strict=True))
+        return tuple(zip(distances, touched.values(), strict=True))
 
     def _touch(self, what: int | str, length: int) -> None:
         """An array or code is the latest that was touched."""
@@ -381,6 +402,12 @@ def bytes_touched(routing: facts.Facts, itemsize: int, of: int) -> int:
     (32, 16)
     """
     return min(of, routing.targets * (itemsize if routing.pattern == "clustering" else LINE))
+
+
+def _beside_code(touched: tuple[int | str, int]) -> int:
+    """What so many bytes of code, or of an array, are to other code."""
+    what, length = touched
+    return length if isinstance(what, str) else length // DATA_BESIDE_CODE
 
 
 def _address(array: Any) -> int:

@@ -244,10 +244,9 @@ def chosen(condition: Array, x: Any, y: Any) -> Any:
     takes ten times as long where a processor cannot foresee the condition; the kernel has masks. What is converted, and
     what there is no kernel for, numpy does.
     """
-    dtype = (x if x.__class__ is np.ndarray else y).dtype if np.ndarray in (x.__class__, y.__class__) else None
-    kernel = dtype is not None and not beyond_kernels(dtype) and condition.flags.c_contiguous
-    if not (kernel and _is_of(x, dtype) and _is_of(y, dtype)):
+    if not has_choice_kernel(condition, x, y):
         return np.where(condition, x, y)
+    dtype = (x if x.__class__ is np.ndarray else y).dtype
     if y.__class__ is np.ndarray:
         out = y.copy()
     else:
@@ -255,6 +254,14 @@ def chosen(condition: Array, x: Any, y: Any) -> Any:
         out.fill(y)
     _core.array_elementwise("copy", (x if x.__class__ is np.ndarray else np.array([x], dtype),), out, condition)
     return out
+
+
+def has_choice_kernel(condition: Array, x: Any, y: Any) -> bool:
+    """Whether the kernel chooses between two operands: one is an array at least, and nothing is converted."""
+    if np.ndarray not in (x.__class__, y.__class__):
+        return False
+    dtype = (x if x.__class__ is np.ndarray else y).dtype
+    return not beyond_kernels(dtype) and condition.flags.c_contiguous and _is_of(x, dtype) and _is_of(y, dtype)
 
 
 def _is_of(operand: Any, dtype: Any) -> bool:

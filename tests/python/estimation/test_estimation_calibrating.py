@@ -2,6 +2,7 @@
 
 import contextlib
 import json
+import math
 import warnings
 
 import numpy as np
@@ -13,6 +14,7 @@ import weft
 from weft import pvar
 from weft._core import UsageError
 from weft.estimation import calibrating, costs_file, kinds, random_programs, statements
+from weft.estimation import pace as pace_module
 from weft.estimation.curves import Work
 from weft.estimation.estimates import record
 from weft.estimation.here import Here
@@ -254,7 +256,10 @@ def test_kinds_know_what_costs_depend_on():
     assert kind(lambda vp, x: weft.pvar.get(x, vp.address())).name == "get 4 bytes, in order, few"
     assert kind(lambda vp, x: weft.pvar.get(x, vp.address()), (FEW,)).name == "get 4 bytes, in order"
     chosen = kind(lambda vp, x: weft.pvar.where(x > 0, x.astype("int8"), vp.zeros("int8")))
-    assert chosen[:2] == ("where 1 bytes", "where")
+    assert chosen[:2] == ("where 1 bytes", "where 1 bytes")
+    by_numpy = kind(lambda vp, x: weft.pvar.where(x > 0, 0, 1))
+    assert by_numpy[:2] == ("where 8 bytes by numpy", "where 8 bytes by numpy")
+    assert not by_numpy.work.converted
     into_zeros = kind(lambda vp, x: weft.pvar.send(x, vp.address() * 0, combine="min"))
     assert into_zeros.name == "send min float32, in order, filled"
     kept = kind(lambda vp, x: weft.pvar.send(x, vp.address() * 0, combine="min", into=vp.zeros("float32")))
@@ -265,20 +270,71 @@ def test_kinds_know_what_costs_depend_on():
 def test_of_an_array_that_messages_come_from_only_what_they_touch_counts():
     far, near = weft.pvar.VPSet(1 << 16), weft.pvar.VPSet(8)
     x = far.zeros("float64")
-    to = near.address() * 4096
+    to, from_ = near.address() * 4096, near.zeros("int32")
     with weft.pvar.metered(far, near) as meter:
         weft.pvar.get(x, to)
-        weft.pvar.send(to, to, combine="add", into=far.zeros("int32"))
-        weft.pvar.send(to, to, combine="add", vp=far)
+        weft.pvar.send(from_, to, combine="add", into=far.zeros("int32"))
+        weft.pvar.send(from_, to, combine="add", vp=far)
     lengths = [[length for _, length in reach] for reach in meter.reaches if len(reach) == 3]
     assert lengths == [[8 * 64, 32, 64], [32, 32, 8 * 64], [32, 32, 4 << 16]]
+
+
+def test_an_array_that_an_operation_has_twice_counts_once():
+    vp = weft.pvar.VPSet(64)
+    x, y = vp.zeros("float64"), vp.zeros("float64")
+    with weft.pvar.metered(vp) as meter:
+        _kept = [x * x, x * y]
+    assert [[length for _, length in reach] for reach in meter.reaches] == [[512] * 2, [512] * 3]
+
+
+def test_code_is_as_far_back_as_other_operations_are_and_a_share_of_the_elements():
+    vp = weft.pvar.VPSet(1024)
+    x = vp.zeros("float64")
+    with weft.pvar.metered(vp) as meter:
+        _kept = [x + x, x - x, x * x, x + x, x + x]
+    kib = 1024
+    # Of each operation since, its code of 8 KiB and a sixteenth of its result of 8 KiB; of the first, its own code.
+    assert meter.since[:3] == [1 << 40] * 3
+    assert 24 * kib < meter.since[3] <= 28 * kib
+    assert 8 * kib <= meter.since[4] <= 10 * kib
+
+
+def test_what_a_program_touches_first_is_as_far_back_as_its_end_when_it_runs_again():
+    def program():
+        vp = weft.pvar.VPSet(1024)
+        x = vp.zeros("float64")
+        y = x + x
+        y * x
+
+    counted = record(program)
+    arrays = [distance for one in counted for distance, _ in one.reach]
+    assert max(arrays) == 24 * 1024 + 4 * 8 * 1024, "three arrays; code of VP set, broadcast, sum, product"
+    assert max(one.since for one in counted) <= 40 * 1024
+
+
+def test_what_is_between_operations_is_taken_from_each():
+    """Steps of 1 and 3 microseconds; a look at the clock takes 90 nanoseconds, what is around a step 60."""
+    stamped, whole, padded = [1150.0, 3150.0], 4120.0, 4240.0
+    own = random_programs._own(np.array([*stamped, whole, padded]), 100.0)
+    assert own == pytest.approx([1000, 3000])
+    for others in ((whole + 400, padded), (math.nan, math.nan)):
+        between = 1150 - random_programs._own(np.array([*stamped, *others]), 80.0)[0]
+        assert between == 80 if others[0] > 0 else random_programs.USUAL_BETWEEN * 80
+
+
+def test_arrays_of_the_probe_lie_where_they_always_lie():
+    for _ in range(3):
+        array, total = pace_module._aligned(2048)
+        assert array.ctypes.data % 4096 == 0
+        assert total.ctypes.data % 4096 == 2048
+        assert not np.shares_memory(array, total)
 
 
 def test_full_pace_is_what_a_tenth_of_the_probes_are_as_fast_as():
     pace = Pace()
     for at in range(50):
         pace.learn(Probe(1e-6 * (1 if at == 7 else 2), 1e-6 * (1 if at == 31 else 3)))
-    assert pace.least == (2e-6, 3e-6)
+    assert pace.usual == (2e-6, 3e-6)
     assert pace.full(Probe(2.2e-6, 3.5e-6))
     assert not pace.full(Probe(2.2e-6, 4e-6))
 
@@ -322,7 +378,7 @@ def slow(monkeypatch, take):
         now[0] += take(number)
         # The first visit of the first program is the only one at full pace.
         probe = Probe(20e-6, 50e-6) if not visits[1:] else Probe(50e-6, 120e-6)
-        pace.least = pace.least.least(probe)
+        pace.usual = pace.usual.least(probe)
         kind = kinds.Kind("add float64", "fast", Work(8 + number, 64))
         return Timed((8,), ((kind, 1e-6),), probe)
 

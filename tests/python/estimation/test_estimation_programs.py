@@ -176,6 +176,22 @@ def run(monkeypatch, capsys, name, *words):
         ("n_queens", ["--size", "1"]),
         ("random_walks", ["--size", "100", "--rounds", "5"]),
         ("random_walks", ["--size", "2", "--rounds", "1"]),
+        ("block_matching", ["--size", "24"]),
+        ("block_matching", ["--size", "8", "--machine", "cm2-8k"]),
+        ("bloom_filter", ["--size", "300"]),
+        ("bloom_filter", ["--size", "1"]),
+        ("checksums", ["--size", "33"]),
+        ("checksums", ["--size", "1", "--machine", "cm2-8k"]),
+        ("pendulums", ["--size", "65"]),
+        ("pendulums", ["--size", "1"]),
+        ("power_iteration", ["--size", "17"]),
+        ("power_iteration", ["--size", "1"]),
+        ("topological_order", ["--size", "129"]),
+        ("topological_order", ["--size", "2"]),
+        ("triangles", ["--size", "33"]),
+        ("triangles", ["--size", "1", "--machine", "cm2-8k"]),
+        ("viterbi", ["--size", "33"]),
+        ("viterbi", ["--size", "1"]),
     ],
 )
 def test_the_program_passes(monkeypatch, capsys, native, name, words):
@@ -192,6 +208,7 @@ LINES = (
     *("wavelet", "brackets", "odd_even_sort", "quantiles", "sparse_transpose"),
     *("convex_hull", "independent_set", "long_multiplication", "stable_marriage", "suffix_array"),
     *("binary_search", "genetic_algorithm", "logistic_regression", "random_walks"),
+    *("bloom_filter", "checksums", "topological_order", "viterbi"),
 )
 
 SIDES = (
@@ -199,6 +216,7 @@ SIDES = (
     *("floyd_warshall", "wave", "cyclic_automaton", "lattice_boltzmann", "ising"),
     *("median_filter", "rotation", "voronoi", "advection", "forest_fire", "maze", "newton_fractal"),
     *("gradient_noise", "line_of_sight", "schroedinger", "equalization", "gram_schmidt"),
+    *("block_matching", "power_iteration", "triangles"),
 )
 """Programs whose size is that of one side."""
 
