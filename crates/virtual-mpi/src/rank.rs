@@ -110,6 +110,8 @@ pub struct Rank {
     pub unfreed: Cell<Unfreed>,
     pub messages: Table<Matched>,
     pub sessions: Table<crate::session::Session>,
+    /// How many sessions the program has begun so far.
+    pub sessions_begun: Cell<u32>,
     pub windows: Table<Window>,
     pub files: Table<File>,
     /// The error handler that files are opened with.
@@ -282,6 +284,7 @@ impl Rank {
             unfreed: Cell::default(),
             messages: Table::new(kind::REQUEST),
             sessions: Table::new(kind::SESSION),
+            sessions_begun: Cell::new(0),
             windows: Table::new(kind::WIN),
             files: Table::new(kind::FILE),
             file_errhandler: Cell::new(abi::ERRORS_RETURN),

@@ -124,3 +124,25 @@ window.Free()
 
 def test_a_wrong_kind_of_attribute_is_no_error_of_the_window(tmp_path, capfd):
     assert run(tmp_path, capfd, KINDS, on="ipsc860", ranks=2) == ["True", "True"]
+
+
+WAITED = """\
+import numpy as np
+from mpi4py import MPI
+comm, pair, one = MPI.COMM_WORLD.Dup(), np.zeros(2, "i"), np.zeros(1, "i")
+for other in (MPI.COMM_WORLD, MPI.COMM_SELF):
+    other.Set_errhandler(MPI.ERRORS_ARE_FATAL)
+comm.Set_errhandler(MPI.ERRORS_RETURN)
+for complete in (MPI.Request.Wait, lambda request: MPI.Request.Waitall([MPI.REQUEST_NULL, request])):
+    request = comm.Irecv([one, MPI.INT], comm.rank)
+    comm.Send([pair, MPI.INT], comm.rank)
+    try:
+        complete(request)
+    except MPI.Exception as error:
+        print(error.Get_error_class() == MPI.ERR_TRUNCATE)
+"""
+
+
+@pytest.mark.parametrize("isolate", [False, True])
+def test_waiting_for_a_request_asks_the_error_handler_of_its_communicator(tmp_path, capfd, isolate):
+    assert run(tmp_path, capfd, WAITED, on="ipsc860", ranks=1, isolate=isolate) == ["True", "True"]

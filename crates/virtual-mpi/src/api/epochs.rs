@@ -12,6 +12,7 @@ use crate::communicator::Purpose;
 use crate::fault::{Answer, Fault, class, require};
 use crate::rank::Rank;
 use crate::request::{Receive, Request, State};
+use crate::session;
 use crate::window::{Epochs, Held, Pending, Window};
 
 use super::{check_target, find_window, put};
@@ -108,6 +109,7 @@ pub fn win_fence(rank: &Rank, assert: c_int, win: Win) -> Answer {
 /// The ranks of the window that are in a group.
 fn ranks_of(rank: &Rank, window: &Window, group: Group) -> Result<Vec<usize>, Fault> {
     let group = rank.group(group)?;
+    session::check_groups(&window.comm.group, &group)?;
     let outside = || Fault::new(class::ERR_GROUP, "a group with ranks that have no part of the window");
     window.ranks_of(&group).ok_or_else(outside)
 }

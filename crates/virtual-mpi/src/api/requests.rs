@@ -9,6 +9,7 @@ use crate::fault::{Answer, Fault, class, require};
 use crate::generalized::Generalized;
 use crate::rank::Rank;
 use crate::request::{Completed, Completion, Request, State};
+use crate::session;
 
 use super::{at, check_used, list, positive, put, put_at};
 
@@ -27,6 +28,7 @@ fn active(rank: &Rank, count: c_int, requests: *const Handle) -> Result<Vec<Acti
             known.push((index, request));
         }
     }
+    session::check_requests(rank, &known)?;
     Ok(known)
 }
 
@@ -40,7 +42,7 @@ fn finish(rank: &Rank, handle: *mut Handle, request: &Rc<Request>) -> Completion
         rank.requests.remove(at(handle, 0));
         put(handle, abi::REQUEST_NULL);
     }
-    completion
+    completion.map_err(|fault| fault.of_request(request.comm))
 }
 
 /// Asks the program what its own request came to, and lets it free what it needs no more.
@@ -94,7 +96,7 @@ fn summarize(rank: &Rank, completions: &[(usize, Completion)], statuses: *mut St
     match failed {
         None => Ok(()),
         Some(fault) if statuses == Status::IGNORE => Err(fault.clone()),
-        Some(fault) => Err(Fault::new(class::ERR_IN_STATUS, fault.message.clone())),
+        Some(fault) => Err(Fault { class: class::ERR_IN_STATUS, of: None, ..fault.clone() }),
     }
 }
 
