@@ -13,7 +13,7 @@ use crate::attribute::Attributes;
 use crate::communicator::{Communicator, Group};
 use crate::conflicts::Origin;
 use crate::fault::Fault;
-use crate::info::Info;
+use crate::info::{self, Info};
 use crate::processes::common::Common;
 use crate::request::Request;
 use crate::target::Target;
@@ -164,7 +164,7 @@ impl Window {
             epochs: Epochs::default(),
             pending: RefCell::default(),
             name: RefCell::default(),
-            info: RefCell::new(info),
+            info: RefCell::new(info.hints(info::OF_WINDOWS)),
             attributes: Attributes::default(),
             errhandler: Cell::new(abi::ERRORS_ARE_FATAL),
         }

@@ -146,3 +146,21 @@ for complete in (MPI.Request.Wait, lambda request: MPI.Request.Waitall([MPI.REQU
 @pytest.mark.parametrize("isolate", [False, True])
 def test_waiting_for_a_request_asks_the_error_handler_of_its_communicator(tmp_path, capfd, isolate):
     assert run(tmp_path, capfd, WAITED, on="ipsc860", ranks=1, isolate=isolate) == ["True", "True"]
+
+
+HINTS = """\
+from mpi4py import MPI
+info = MPI.Info.Create({"a key": "1", "mpi_assert_no_any_tag": "true", "same_size": "true"})
+comm = MPI.COMM_WORLD.Dup_with_info(info)
+window = MPI.Win.Allocate(8, info=info, comm=comm)
+print(sorted(comm.Get_info().keys()), sorted(window.Get_info().keys()))
+comm.Set_info(info)
+window.Set_info(info)
+print(sorted(comm.Get_info().keys()), sorted(window.Get_info().keys()))
+window.Free()
+"""
+
+
+def test_objects_tell_no_hints_that_they_ignore(tmp_path, capfd):
+    kept = "['mpi_assert_no_any_tag'] ['same_size']"
+    assert run(tmp_path, capfd, HINTS, on="ipsc860", ranks=1) == [kept, kept]

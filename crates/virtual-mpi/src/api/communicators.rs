@@ -9,6 +9,7 @@ use weft_comm::{Buffer, Communicator as _, Payload, Source, Tag};
 use crate::abi::{self, Comm, Group as GroupHandle, Info as InfoHandle, Request as RequestHandle};
 use crate::communicator::{Caller, Communicator, Group, Purpose};
 use crate::fault::{Answer, Fault, class, require};
+use crate::info;
 use crate::link::Link;
 use crate::rank::Rank;
 use crate::request::{Completed, Request, State};
@@ -91,7 +92,7 @@ pub fn comm_dup_with_info(rank: &Rank, comm: Comm, info: InfoHandle, newcomm: *m
     put(newcomm, abi::COMM_NULL);
     let copy = duplicate(rank, &from, from.derived_contexts(Purpose::Duplicate));
     copy_attached(rank, comm, &from, &copy)?;
-    copy.info.replace(info);
+    copy.info.replace(info.hints(info::OF_COMMUNICATORS));
     synchronize(rank, &copy, Purpose::Duplicate)?;
     hand_out(rank, copy, newcomm);
     Ok(())
@@ -112,7 +113,7 @@ pub fn comm_idup_with_info(
     let info = rank.info(info)?;
     let copy = duplicate(rank, &from, from.derived_contexts(Purpose::Duplicate));
     copy_attached(rank, comm, &from, &copy)?;
-    copy.info.replace(info);
+    copy.info.replace(info.hints(info::OF_COMMUNICATORS));
     let links = copy.private(Purpose::Overlapped, Caller::Elsewhere);
     hand_out(rank, copy, newcomm);
     let work = async move { crate::collective::barrier(links).await.map(|()| Completed::EMPTY) };
@@ -465,7 +466,7 @@ pub fn comm_get_name(rank: &Rank, comm: Comm, comm_name: *mut c_char, resultlen:
 }
 
 pub fn comm_set_info(rank: &Rank, comm: Comm, info: InfoHandle) -> Answer {
-    let (comm, info) = (rank.comm(comm)?, rank.info(info)?);
+    let (comm, info) = (rank.comm(comm)?, rank.info(info)?.hints(info::OF_COMMUNICATORS));
     let kept = comm.info.borrow();
     for (key, value) in info.pairs.borrow().iter() {
         kept.set(key, value);
