@@ -17,17 +17,17 @@ use crate::link::Link;
 #[derive(Clone, Debug)]
 pub struct Group {
     pub members: Rc<[u32]>,
-    /// The session that it was derived from; [`WORLD_MODEL`] without one.
+    /// The session that it was derived from; [`NO_SESSION`] without one.
     pub session: u32,
 }
 
 /// The number in place of a session's for what was derived from `MPI_COMM_WORLD` or `MPI_COMM_SELF`.
-pub const WORLD_MODEL: u32 = 0;
+pub const NO_SESSION: u32 = 0;
 
 impl Group {
     /// Of the World Model.
     pub fn of(members: Vec<u32>) -> Group {
-        Group { members: members.into(), session: WORLD_MODEL }
+        Group { members: members.into(), session: NO_SESSION }
     }
 
     /// Other members, derived from the same session.

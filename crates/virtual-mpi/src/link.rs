@@ -347,10 +347,10 @@ impl Link {
     }
 
     /// A time until which this rank knows what others have done, for which the simulator need not be asked.
-    pub fn told_time(&self) -> Picos {
+    pub fn known_time(&self) -> Picos {
         match self {
             Link::Simulated(comm) => comm.clock().max(comm.run_time()),
-            Link::Remote(comm) => comm.connection.told_time(),
+            Link::Remote(comm) => comm.connection.known_time(),
         }
     }
 

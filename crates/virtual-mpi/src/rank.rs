@@ -373,7 +373,7 @@ impl Rank {
 
     /// What the program has waited for may tell it of others.
     fn hear(&self) {
-        self.heard.set(self.endpoint.told_time());
+        self.heard.set(self.endpoint.known_time());
     }
 
     /// Waits until something has happened.

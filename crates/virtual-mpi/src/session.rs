@@ -4,14 +4,11 @@
 //! 11.3). Groups know the session that they were derived from, and what is made of groups knows its groups.
 
 use std::cell::Cell;
-use std::rc::Rc;
 
-use crate::abi::{self, Errhandler};
+use crate::abi::Errhandler;
 use crate::communicator::{Communicator, Group};
 use crate::fault::{Answer, class, require};
 use crate::info::Info;
-use crate::rank::Rank;
-use crate::request::Request;
 
 /// A session.
 #[derive(Debug)]
@@ -41,18 +38,7 @@ fn check(first: &Group, second: &Group, class: i32) -> Answer {
     require(is_one, class, mixed)
 }
 
-/// Fails for requests of communicators of different sessions. Others know no session.
-pub fn check_requests(rank: &Rank, requests: &[(usize, Rc<Request>)]) -> Answer {
-    if rank.sessions_begun.get() == 0 {
-        return Ok(());
-    }
-    let comms = requests.iter().map(|(_, request)| request.comm).filter(|&comm| comm != abi::COMM_SELF);
-    let mut known = comms.filter_map(|comm| Some((comm, rank.comm(comm).ok()?.group.session)));
-    let Some((comm, first)) = known.next() else { return Ok(()) };
-    let is_one = known.all(|(_, session)| session == first);
-    require(is_one, class::ERR_REQUEST, mixed).map_err(|fault| fault.of_request(comm))
-}
-
-fn mixed() -> String {
+/// What is said of objects that are not to meet.
+pub fn mixed() -> String {
     "objects of different sessions, or of a session and of MPI_COMM_WORLD, in one call".to_owned()
 }

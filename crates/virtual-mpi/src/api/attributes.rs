@@ -7,7 +7,7 @@ use weft_comm::{Communicator as _, Tag};
 
 use crate::abi::{self, Callback, Comm, Datatype};
 use crate::attribute::{self, Attributes, Keyval};
-use crate::communicator::WORLD_MODEL;
+use crate::communicator::NO_SESSION;
 use crate::fault::{Answer, Fault, class, require};
 use crate::rank::Rank;
 use crate::threads::outside;
@@ -238,7 +238,7 @@ pub fn comm_get_attr(rank: &Rank, comm: Comm, keyval: c_int, value: *mut c_void,
     let number = match keyval {
         abi::TAG_UB => Tag::MAX_USER as c_int,
         // Communicators of sessions have no other attribute of the standard's (MPI 4.1, section 9.1.2).
-        _ if comm.group.session != WORLD_MODEL && is_predefined(keyval) => {
+        _ if comm.group.session != NO_SESSION && is_predefined(keyval) => {
             put(flag, 0);
             return Ok(());
         }

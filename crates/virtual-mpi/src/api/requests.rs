@@ -28,8 +28,20 @@ fn active(rank: &Rank, count: c_int, requests: *const Handle) -> Result<Vec<Acti
             known.push((index, request));
         }
     }
-    session::check_requests(rank, &known)?;
+    check_sessions(rank, &known)?;
     Ok(known)
+}
+
+/// Fails for requests of communicators of different sessions. Others know no session.
+fn check_sessions(rank: &Rank, requests: &[Active]) -> Answer {
+    if rank.sessions_begun.get() == 0 {
+        return Ok(());
+    }
+    let comms = requests.iter().map(|(_, request)| request.comm).filter(|&comm| comm != abi::COMM_SELF);
+    let mut known = comms.filter_map(|comm| Some((comm, rank.comm(comm).ok()?.group.session)));
+    let Some((comm, first)) = known.next() else { return Ok(()) };
+    let is_one = known.all(|(_, session)| session == first);
+    require(is_one, class::ERR_REQUEST, session::mixed).map_err(|fault| fault.of_request(comm))
 }
 
 /// Takes what a complete request came to; one that is not persistent goes.

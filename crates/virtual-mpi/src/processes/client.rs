@@ -218,7 +218,7 @@ impl Connection {
     }
 
     /// A time until which this rank knows what others have done: all that it knows has come with answers.
-    pub fn told_time(&self) -> Picos {
+    pub fn known_time(&self) -> Picos {
         self.clock.get().max(self.now.get())
     }
 
