@@ -4,6 +4,8 @@ use std::fmt;
 use std::iter::Sum;
 use std::ops::{Add, AddAssign, Mul, Sub, SubAssign};
 
+use serde::{Deserialize, Serialize};
+
 /// A point or a span of virtual time, in picoseconds.
 ///
 /// `u64` reaches 213 days, far beyond any sensible run; sums and products stay at [`Picos::MAX`] where they would leave the
@@ -20,7 +22,7 @@ use std::ops::{Add, AddAssign, Mul, Sub, SubAssign};
 /// // What would leave the range stays at its end.
 /// assert_eq!(Picos::MAX + Picos(1), Picos::MAX);
 /// ```
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Picos(pub u64);
 
 impl Picos {

@@ -11,7 +11,7 @@ use weft_comm::{Buffer, Payload};
 use weft_sim::{RemoteKey, Reply, Serve, SimRemote};
 
 use crate::abi::Op;
-use crate::conflicts::{Origin, Sort};
+use crate::conflicts::{Completion, Origin, Sort};
 use crate::fault::{Answer, Fault};
 use crate::memory::Elements;
 use crate::operation::{NO_OP, Operation, REPLACE};
@@ -86,12 +86,21 @@ impl Target {
     ) -> (Vec<Reply>, Result<Buffer, Fault>) {
         match access {
             Access::Acquire { exclusive } => {
+                if *exclusive {
+                    self.notes.locks_exclude.set(true);
+                }
                 (self.lock.borrow_mut().acquire(request, *exclusive), Ok(Buffer::zeroed(0)))
             }
             Access::Release => {
-                // Whoever gets the lock next comes after what was done under it.
-                self.accesses.borrow_mut().complete(origin.rank, u32::MAX, true);
-                let mut replies = self.lock.borrow_mut().release();
+                // Whoever gets an exclusive lock next, or the lock after one, comes after what was done under it.
+                let unordered = origin.is_shared.then_some(origin.at);
+                let completion = Completion { until: u32::MAX, all: true, unordered };
+                self.accesses.borrow_mut().complete(origin.rank, completion);
+                let mut lock = self.lock.borrow_mut();
+                if lock.is_exclusive() {
+                    self.accesses.borrow_mut().order();
+                }
+                let mut replies = lock.release();
                 replies.push(Reply { request, bytes: 0 });
                 (replies, Ok(Buffer::zeroed(0)))
             }
@@ -117,6 +126,9 @@ impl Target {
             Access::Acquire { .. } | Access::Release => return,
         };
         let does = (sort, access.returns_data());
+        // Locks that exclude each other order what is done elsewhere, too.
+        let is_shared = origin.is_shared && !self.notes.locks_exclude.get();
+        let origin = Origin { is_shared, ..origin };
         if let Some(remark) = self.accesses.borrow_mut().note(self.rank, origin, does, elements) {
             self.notes.add(Subject::Windows, remark);
         }

@@ -14,14 +14,25 @@ use crate::joint::Key;
 use crate::link::Link;
 
 /// An ordered set of ranks of the whole run.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 pub struct Group {
     pub members: Rc<[u32]>,
+    /// The session that it was derived from; [`NO_SESSION`] without one.
+    pub session: u32,
 }
 
+/// The number in place of a session's for what was derived from `MPI_COMM_WORLD` or `MPI_COMM_SELF`.
+pub const NO_SESSION: u32 = 0;
+
 impl Group {
+    /// Of the World Model.
     pub fn of(members: Vec<u32>) -> Group {
-        Group { members: members.into() }
+        Group { members: members.into(), session: NO_SESSION }
+    }
+
+    /// Other members, derived from the same session.
+    pub fn derive(&self, members: Vec<u32>) -> Group {
+        Group { members: members.into(), session: self.session }
     }
 
     pub fn len(&self) -> usize {

@@ -3,8 +3,13 @@
 //! Two accesses of one location conflict if one of them writes and neither is complete before the other begins, except for
 //! accumulates by one operation (MPI 4.1, sections 12.7 and 12.2.1). What is certain is reported: an access counts as
 //! complete as soon as it may be.
+//!
+//! Shared locks order nothing: an access under one that is complete is ordered before another only if the other's program
+//! can have learnt so. It cannot where it has heard nothing of others since, which virtual time tells: what one rank
+//! learns of another takes no negative time.
 
 use serde::{Deserialize, Serialize};
+use weft_base::Picos;
 
 use crate::abi::Op;
 use crate::memory::Elements;
@@ -21,6 +26,12 @@ pub struct Origin {
     pub fence: Option<u32>,
     /// Its program has no request of the access by itself, which may be complete without another call for the window.
     pub is_compared: bool,
+    /// A time by its rank's clock before it was started.
+    pub at: Picos,
+    /// Under a lock that others may have at the same time.
+    pub is_shared: bool,
+    /// When its program has last heard of others.
+    pub heard: Picos,
 }
 
 /// What an access does.
@@ -69,6 +80,18 @@ struct Open {
     /// It brings data back, and is complete when they have come.
     returns_data: bool,
     ranges: Vec<Range>,
+    /// Complete since then, under a shared lock.
+    complete_since: Option<Picos>,
+}
+
+impl Open {
+    /// Whether it is certain that this access is not complete before a later one begins.
+    fn is_beside(&self, later: Origin) -> bool {
+        match self.complete_since {
+            None => self.origin.fence == later.fence,
+            Some(since) => self.origin.rank != later.rank && later.is_shared && later.heard < since,
+        }
+    }
 }
 
 /// So many accesses are compared with a new one; older ones are forgotten.
@@ -94,9 +117,7 @@ impl Accesses {
         self.0.retain(|other| other.origin.fence.is_none() || other.origin.fence == origin.fence);
         let conflict = self.0.iter().find(|other| {
             let is_same_origin = other.origin.rank == origin.rank;
-            other.origin.fence == origin.fence
-                && other.sort.conflicts(sort, is_same_origin)
-                && overlap(&other.ranges, &ranges)
+            other.is_beside(origin) && other.sort.conflicts(sort, is_same_origin) && overlap(&other.ranges, &ranges)
         });
         let remark = conflict.map(|other| {
             let (first, second) = (other.sort.name(), sort.name());
@@ -106,22 +127,43 @@ impl Accesses {
             )
         });
         if self.0.len() == COMPARED {
-            self.0.remove(0);
+            let complete = self.0.iter().position(|one| one.complete_since.is_some());
+            self.0.remove(complete.unwrap_or(0));
         }
-        self.0.push(Open { origin, sort, returns_data, ranges });
+        self.0.push(Open { origin, sort, returns_data, ranges, complete_since: None });
         remark
     }
 
-    /// The accesses of a rank before number `until` are complete; only those that bring data back unless `all`.
-    pub fn complete(&mut self, rank: u32, until: u32, all: bool) {
-        self.0.retain(|one| {
+    /// Accesses of a rank are complete.
+    pub fn complete(&mut self, rank: u32, completion: Completion) {
+        self.0.retain_mut(|one| {
             let is_complete = one.origin.rank == rank
-                && one.origin.number < until
+                && one.origin.number < completion.until
                 && one.origin.fence.is_none()
-                && (all || one.returns_data);
-            !is_complete
+                && one.complete_since.is_none()
+                && (completion.all || one.returns_data);
+            if is_complete {
+                one.complete_since = completion.unordered;
+            }
+            !is_complete || one.complete_since.is_some()
         });
     }
+
+    /// An exclusive lock comes after all that is complete, and before all that begins.
+    pub fn order(&mut self) {
+        self.0.retain(|one| one.complete_since.is_none());
+    }
+}
+
+/// What a call completes of a rank's accesses.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Completion {
+    /// Accesses before this number.
+    pub until: u32,
+    /// Those that bring no data back, too.
+    pub all: bool,
+    /// Under a shared lock, a time by the rank's clock at which they were not known to be complete.
+    pub unordered: Option<Picos>,
 }
 
 /// The memory of elements, unless it is in many pieces.
@@ -155,7 +197,11 @@ mod tests {
     }
 
     fn from(rank: u32, number: u32) -> Origin {
-        Origin { rank, number, fence: None, is_compared: true }
+        Origin { rank, number, fence: None, is_compared: true, at: Picos(0), is_shared: false, heard: Picos(0) }
+    }
+
+    fn by_call(until: u32, all: bool) -> Completion {
+        Completion { until, all, unordered: None }
     }
 
     const PUT: (Sort, bool) = (Sort::Put, false);
@@ -193,21 +239,44 @@ mod tests {
         let mut accesses = Accesses::default();
         accesses.note(1, from(0, 0), PUT, &int(0));
         accesses.note(1, from(0, 1), GET, &int(1));
-        accesses.complete(0, 2, false);
+        accesses.complete(0, by_call(2, false));
         assert_eq!(accesses.note(1, from(2, 0), PUT, &int(1)), None, "the data of the get have come");
         assert!(accesses.note(1, from(2, 1), PUT, &int(0)).is_some());
-        accesses.complete(0, 1, true);
-        accesses.complete(2, 2, true);
+        accesses.complete(0, by_call(1, true));
+        accesses.complete(2, by_call(2, true));
         assert_eq!(accesses.note(1, from(3, 0), PUT, &int(0)), None);
     }
 
     #[test]
     fn accesses_between_two_fences_conflict_until_the_second() {
-        let between = |rank, number, fence| Origin { rank, number, fence: Some(fence), is_compared: true };
+        let between = |rank, number, fence| Origin { fence: Some(fence), ..from(rank, number) };
         let mut accesses = Accesses::default();
         assert_eq!(accesses.note(1, between(0, 0, 1), PUT, &int(0)), None);
-        accesses.complete(0, 1, true);
+        accesses.complete(0, by_call(1, true));
         assert!(accesses.note(1, between(2, 0, 1), PUT, &int(0)).is_some());
         assert_eq!(accesses.note(1, between(3, 0, 2), PUT, &int(0)), None);
+    }
+
+    #[test]
+    fn shared_locks_order_nothing_where_a_program_has_heard_nothing() {
+        let under_lock = |rank, heard| Origin { is_shared: true, heard: Picos(heard), ..from(rank, 0) };
+        let put = || {
+            let mut accesses = Accesses::default();
+            assert_eq!(accesses.note(9, under_lock(0, 5), PUT, &int(0)), None);
+            accesses.complete(0, Completion { unordered: Some(Picos(20)), ..by_call(1, true) });
+            accesses
+        };
+        assert!(put().note(9, under_lock(1, 19), PUT, &int(0)).is_some());
+        assert_eq!(put().note(9, under_lock(1, 19), PUT, &int(1)), None, "other memory");
+        assert_eq!(
+            put().note(9, under_lock(1, 20), PUT, &int(0)),
+            None,
+            "it may have heard that the first is complete"
+        );
+        assert_eq!(put().note(9, under_lock(0, 0), PUT, &int(0)), None, "a rank knows what it has done itself");
+        assert_eq!(put().note(9, from(1, 0), PUT, &int(0)), None, "alone, or in an epoch of another kind");
+        let mut accesses = put();
+        accesses.order();
+        assert_eq!(accesses.note(9, under_lock(1, 0), PUT, &int(0)), None, "an exclusive lock was between them");
     }
 }

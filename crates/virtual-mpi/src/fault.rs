@@ -5,6 +5,8 @@ use std::ffi::c_int;
 
 use weft_comm::{CommError, Failure, Tag};
 
+use crate::abi::Comm;
+
 macro_rules! classes {
     ($($name:ident = $value:literal, $text:literal;)*) => {
         /// Classes of errors: the standard's whole table.
@@ -102,11 +104,18 @@ pub struct Fault {
     pub message: String,
     /// Source and tag of the message that it is about.
     pub of: Option<(c_int, c_int)>,
+    /// The communicator of the request that it is about, whose error handler is called.
+    pub comm: Option<Comm>,
 }
 
 impl Fault {
     pub fn new(class: c_int, message: impl Into<String>) -> Fault {
-        Fault { class, message: message.into(), of: None }
+        Fault { class, message: message.into(), of: None, comm: None }
+    }
+
+    /// Of a request that is a communicator's.
+    pub fn of_request(self, comm: Comm) -> Fault {
+        Fault { comm: Some(comm), ..self }
     }
 }
 

@@ -17,6 +17,7 @@ use weft_comm::{
 use weft_sim::{SimComm, SimReceive, SimSend};
 
 use crate::access::{self, Asked, Reached};
+use crate::conflicts::Completion;
 use crate::processes::client::{Connection, Remote};
 use crate::processes::codec::{Command, FileWork, Move, Pattern};
 use crate::target::Target;
@@ -239,13 +240,13 @@ impl Link {
         }
     }
 
-    /// What this rank has asked of a part of a window before number `until` is complete.
-    pub fn complete_accesses(&self, window: u32, (to, target): (u32, &Target), until: u32, all: bool) {
+    /// What this rank has asked of a part of a window is complete.
+    pub fn complete_accesses(&self, window: u32, (to, target): (u32, &Target), completion: Completion) {
         match self {
             Link::Simulated(comm) => {
-                target.accesses.borrow_mut().complete(comm.world_rank() as u32, until, all);
+                target.accesses.borrow_mut().complete(comm.world_rank() as u32, completion);
             }
-            Link::Remote(comm) => comm.connection.queue(&Command::Complete { window, to, until, all }),
+            Link::Remote(comm) => comm.connection.queue(&Command::Complete { window, to, completion }),
         }
     }
 
@@ -342,6 +343,22 @@ impl Link {
         match self {
             Link::Simulated(comm) => comm.clock(),
             Link::Remote(comm) => comm.connection.times().0,
+        }
+    }
+
+    /// A time until which this rank knows what others have done, for which the simulator need not be asked.
+    pub fn known_time(&self) -> Picos {
+        match self {
+            Link::Simulated(comm) => comm.clock().max(comm.run_time()),
+            Link::Remote(comm) => comm.connection.known_time(),
+        }
+    }
+
+    /// A time that this rank's clock has reached, for which the simulator need not be asked.
+    pub fn reached_time(&self) -> Picos {
+        match self {
+            Link::Simulated(comm) => comm.clock(),
+            Link::Remote(comm) => comm.connection.reached_time(),
         }
     }
 

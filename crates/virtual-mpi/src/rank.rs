@@ -110,6 +110,10 @@ pub struct Rank {
     pub unfreed: Cell<Unfreed>,
     pub messages: Table<Matched>,
     pub sessions: Table<crate::session::Session>,
+    /// When the program has last learnt of other ranks, as far as calls tell: at the end of what it has waited for.
+    pub heard: Cell<Picos>,
+    /// How many sessions the program has begun so far.
+    pub sessions_begun: Cell<u32>,
     pub windows: Table<Window>,
     pub files: Table<File>,
     /// The error handler that files are opened with.
@@ -282,6 +286,8 @@ impl Rank {
             unfreed: Cell::default(),
             messages: Table::new(kind::REQUEST),
             sessions: Table::new(kind::SESSION),
+            sessions_begun: Cell::new(0),
+            heard: Cell::new(Picos::ZERO),
             windows: Table::new(kind::WIN),
             files: Table::new(kind::FILE),
             file_errhandler: Cell::new(abi::ERRORS_RETURN),
@@ -357,11 +363,17 @@ impl Rank {
             let alone = self.active.borrow().is_empty() && !self.threads.are_several();
             let polled = self.endpoint.wait_alone(alone, || future.as_mut().poll(&mut context));
             if let Poll::Ready(result) = polled {
+                self.hear();
                 return result;
             }
             self.progress();
             self.park();
         }
+    }
+
+    /// What the program has waited for may tell it of others.
+    fn hear(&self) {
+        self.heard.set(self.endpoint.known_time());
     }
 
     /// Waits until something has happened.
@@ -384,13 +396,17 @@ impl Rank {
         let mut context = Context::from_waker(Waker::noop());
         loop {
             if let Poll::Ready(answer) = work.as_mut().poll(&mut context) {
+                self.hear();
                 return answer;
             }
             self.apart.replace(Some(Apart::Waiting(work)));
             self.host.park(self.number());
             work = match self.apart.take() {
                 Some(Apart::Waiting(work)) => work,
-                Some(Apart::Done(answer)) => return answer,
+                Some(Apart::Done(answer)) => {
+                    self.hear();
+                    return answer;
+                }
                 None => unreachable!("nobody but this rank takes what it waits for"),
             };
         }

@@ -1,6 +1,6 @@
 //! What a run says of its program besides results: calls that the standard forbids and that came to an end all the same.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 
 use serde::{Deserialize, Serialize};
 
@@ -64,14 +64,18 @@ impl Remarks {
 
 /// Where remarks of a run are collected.
 #[derive(Debug, Default)]
-pub struct Notes(RefCell<Remarks>);
+pub struct Notes {
+    remarks: RefCell<Remarks>,
+    /// Whether a rank has asked for an exclusive lock of a window so far.
+    pub locks_exclude: Cell<bool>,
+}
 
 impl Notes {
     pub fn add(&self, subject: Subject, remark: String) {
-        self.0.borrow_mut().of(subject).add(remark);
+        self.remarks.borrow_mut().of(subject).add(remark);
     }
 
     pub fn remarks(&self) -> Remarks {
-        self.0.borrow().clone()
+        self.remarks.borrow().clone()
     }
 }

@@ -25,6 +25,11 @@ impl Lock {
         self.grant()
     }
 
+    /// Whether one rank has it alone.
+    pub fn is_exclusive(&self) -> bool {
+        self.is_exclusive
+    }
+
     /// Gives it back; those that get it now.
     pub fn release(&mut self) -> Vec<Reply> {
         self.holders = self.holders.saturating_sub(1);

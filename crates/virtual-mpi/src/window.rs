@@ -5,15 +5,16 @@ use std::collections::BTreeMap;
 use std::ffi::c_int;
 use std::rc::Rc;
 
+use weft_base::Picos;
 use weft_comm::{Buffer, Communicator as _};
 
 use crate::abi::{self, Errhandler};
 use crate::access::{Access, Asked, Reached};
 use crate::attribute::Attributes;
 use crate::communicator::{Communicator, Group};
-use crate::conflicts::Origin;
+use crate::conflicts::{Completion, Origin};
 use crate::fault::Fault;
-use crate::info::Info;
+use crate::info::{self, Info};
 use crate::processes::common::Common;
 use crate::request::Request;
 use crate::target::Target;
@@ -40,7 +41,8 @@ pub struct Part {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Held {
     /// The target knows of it.
-    Granted,
+    Shared,
+    Exclusive,
     /// The program has said that no other lock conflicts: the target was not asked.
     Unchecked,
 }
@@ -73,6 +75,11 @@ impl Epochs {
     /// Whether a lock is held.
     pub fn is_passive(&self) -> bool {
         self.all_locked.get() || !self.locks.borrow().is_empty()
+    }
+
+    /// Whether a target's lock is held beside others'.
+    pub fn is_shared(&self, target: usize) -> bool {
+        self.locks.borrow().get(&target) == Some(&Held::Shared)
     }
 
     /// Whether operations on a target are allowed.
@@ -131,11 +138,15 @@ impl Window {
         bytes: usize,
         (access, data): (Access, Buffer),
         is_compared: bool,
+        heard: Picos,
     ) -> Result<Reached, Fault> {
         let network = bytes as u64;
         let number = self.asked.replace(self.asked.get() + 1);
         let fence = self.epochs.fenced.get().then(|| self.epochs.fences.get());
-        let origin = Origin { rank: self.comm.link.world_rank() as u32, number, fence, is_compared };
+        let at = self.comm.link.reached_time();
+        let is_shared = self.epochs.is_shared(target);
+        let rank = self.comm.link.world_rank() as u32;
+        let origin = Origin { rank, number, fence, is_compared, at, is_shared, heard };
         let asked = Asked { window: self.comm.context, network, access, origin };
         Ok(self.comm.link.reach(target, &self.targets[target], asked, data)?)
     }
@@ -147,7 +158,14 @@ impl Window {
             return;
         }
         let to = self.comm.group.members[target];
-        self.comm.link.complete_accesses(self.comm.context, (to, &self.targets[target]), self.asked.get(), all);
+        let unordered = self.epochs.is_shared(target).then(|| self.comm.link.reached_time());
+        let completion = Completion { until: self.asked.get(), all, unordered };
+        self.comm.link.complete_accesses(self.comm.context, (to, &self.targets[target]), completion);
+    }
+
+    /// Whether the program may learn of others by looking into memory while it has a target's lock.
+    pub fn may_look(&self, target: usize) -> bool {
+        self.flavor == Flavor::Shared || target == self.comm.rank()
     }
 
     pub fn new(comm: Communicator, flavor: Flavor, parts: Vec<Part>, targets: Vec<Rc<Target>>, info: Info) -> Window {
@@ -164,7 +182,7 @@ impl Window {
             epochs: Epochs::default(),
             pending: RefCell::default(),
             name: RefCell::default(),
-            info: RefCell::new(info),
+            info: RefCell::new(info.hints(info::OF_WINDOWS)),
             attributes: Attributes::default(),
             errhandler: Cell::new(abi::ERRORS_ARE_FATAL),
         }

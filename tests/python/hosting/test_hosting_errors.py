@@ -124,3 +124,43 @@ window.Free()
 
 def test_a_wrong_kind_of_attribute_is_no_error_of_the_window(tmp_path, capfd):
     assert run(tmp_path, capfd, KINDS, on="ipsc860", ranks=2) == ["True", "True"]
+
+
+WAITED = """\
+import numpy as np
+from mpi4py import MPI
+comm, pair, one = MPI.COMM_WORLD.Dup(), np.zeros(2, "i"), np.zeros(1, "i")
+for other in (MPI.COMM_WORLD, MPI.COMM_SELF):
+    other.Set_errhandler(MPI.ERRORS_ARE_FATAL)
+comm.Set_errhandler(MPI.ERRORS_RETURN)
+for complete in (MPI.Request.Wait, lambda request: MPI.Request.Waitall([MPI.REQUEST_NULL, request])):
+    request = comm.Irecv([one, MPI.INT], comm.rank)
+    comm.Send([pair, MPI.INT], comm.rank)
+    try:
+        complete(request)
+    except MPI.Exception as error:
+        print(error.Get_error_class() == MPI.ERR_TRUNCATE)
+"""
+
+
+@pytest.mark.parametrize("isolate", [False, True])
+def test_waiting_for_a_request_asks_the_error_handler_of_its_communicator(tmp_path, capfd, isolate):
+    assert run(tmp_path, capfd, WAITED, on="ipsc860", ranks=1, isolate=isolate) == ["True", "True"]
+
+
+HINTS = """\
+from mpi4py import MPI
+info = MPI.Info.Create({"a key": "1", "mpi_assert_no_any_tag": "true", "same_size": "true"})
+comm = MPI.COMM_WORLD.Dup_with_info(info)
+window = MPI.Win.Allocate(8, info=info, comm=comm)
+print(sorted(comm.Get_info().keys()), sorted(window.Get_info().keys()))
+comm.Set_info(info)
+window.Set_info(info)
+print(sorted(comm.Get_info().keys()), sorted(window.Get_info().keys()))
+window.Free()
+"""
+
+
+def test_objects_tell_no_hints_that_they_ignore(tmp_path, capfd):
+    kept = "['mpi_assert_no_any_tag'] ['same_size']"
+    assert run(tmp_path, capfd, HINTS, on="ipsc860", ranks=1) == [kept, kept]

@@ -110,6 +110,17 @@ FORBIDDEN = {
         "if rank == 2:\n    win.Get([buffer, MPI.INT], 0)\nwin.Unlock_all()\nwin.Free()",
         WINDOW + "MPI_Put of rank 1 and MPI_Get of rank 2 to memory of rank 0",
     ),
+    "puts under shared locks one after the other": (
+        UNFENCED + "comm.Barrier()\nif rank > 0:\n    win.Lock(0, MPI.LOCK_SHARED)\n    win.Put([buffer, MPI.INT], 0)\n"
+        "    if rank == 1:\n        win.Flush(0)\n    win.Unlock(0)\ncomm.Barrier()\nwin.Free()",
+        WINDOW + "MPI_Put of rank 1 and MPI_Put of rank 2 to memory of rank 0",
+    ),
+    "a put and a sum under shared locks, each complete": (
+        UNFENCED + "comm.Barrier()\nwin.Lock_all()\nif rank == 1:\n    win.Put([buffer, MPI.INT], 0)\n"
+        "if rank == 2:\n    win.Accumulate([buffer, MPI.INT], 0)\n"
+        "win.Unlock_all()\ncomm.Barrier()\nwin.Free()",
+        WINDOW + "MPI_Put of rank 1 and MPI_Accumulate with MPI_SUM of rank 2 to memory of rank 0",
+    ),
     "accumulates by two operations": (
         UNFENCED + "win.Fence()\nwin.Accumulate([buffer, MPI.INT], 0, op=MPI.SUM if rank == 0 else MPI.MAX)\n"
         "win.Fence()\nwin.Free()",
@@ -192,6 +203,28 @@ ALLOWED = {
         UNFENCED + "win.Fence()\nwin.Accumulate([buffer, MPI.INT], 0)\n"
         "win.Get_accumulate(buffer, np.zeros(4, 'i'), 0, op=MPI.NO_OP)\nwin.Fence()\n"
         "win.Put([buffer, 1, MPI.INT], 0, [rank, 1, MPI.INT])\nwin.Fence()\nwin.Free()"
+    ),
+    "puts under shared locks that something orders": (
+        UNFENCED + "def put(lock=MPI.LOCK_SHARED):\n    win.Lock(0, lock)\n    win.Put([buffer, MPI.INT], 0)\n"
+        "    win.Unlock(0)\n"
+        "for other in range(size):\n    if rank == other:\n        put()\n    comm.Barrier()\n"
+        "if rank > 0:\n    comm.Recv(bytearray(1), rank - 1)\nput()\n"
+        "if rank + 1 < size:\n    comm.Send(bytearray(1), rank + 1)\ncomm.Barrier()\n"
+        "put() if rank == 1 else None\nwin.Lock_all()\nflag, one = np.zeros(1, 'i'), np.ones(1, 'i')\n"
+        "win.Fetch_and_op(one, flag, 1, 3) if rank == 1 else None\n"
+        "while rank == 2 and flag[0] == 0:\n    win.Fetch_and_op(one, flag, 1, 3, MPI.NO_OP)\n    win.Flush(1)\n"
+        "win.Put([buffer, MPI.INT], 0) if rank == 2 else None\nwin.Unlock_all()\ncomm.Barrier()\nwin.Free()"
+    ),
+    "accesses under shared locks that do not conflict": (
+        UNFENCED + "comm.Barrier()\nfor _ in range(2):\n    win.Lock(0, MPI.LOCK_SHARED)\n"
+        "    win.Put([buffer, 1, MPI.INT], 0, [rank, 1, MPI.INT])\n    win.Flush(0)\n"
+        "    win.Put([buffer, 1, MPI.INT], 0, [rank, 1, MPI.INT])\n"
+        "    win.Accumulate([buffer, 1, MPI.INT], 0, [3, 1, MPI.INT])\n    win.Unlock(0)\ncomm.Barrier()\n"
+        "win.Lock_all()\nwin.Get([buffer, MPI.INT], 0)\nwin.Unlock_all()\ncomm.Barrier()\nwin.Free()"
+    ),
+    "puts under shared locks within exclusive ones elsewhere": (
+        UNFENCED + "mutex = win_of(1)\ncomm.Barrier()\nmutex.Lock(2)\nwin.Lock(0, MPI.LOCK_SHARED)\n"
+        "win.Put([buffer, MPI.INT], 0)\nwin.Unlock(0)\nmutex.Unlock(2)\ncomm.Barrier()\nmutex.Free()\nwin.Free()"
     ),
     "a lock after a fence": (
         UNFENCED + "win.Fence()\nwin.Put([buffer, 1, MPI.INT], 0, [rank, 1, MPI.INT])\nwin.Fence()\n"

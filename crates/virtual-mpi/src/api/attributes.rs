@@ -7,6 +7,7 @@ use weft_comm::{Communicator as _, Tag};
 
 use crate::abi::{self, Callback, Comm, Datatype};
 use crate::attribute::{self, Attributes, Keyval};
+use crate::communicator::NO_SESSION;
 use crate::fault::{Answer, Fault, class, require};
 use crate::rank::Rank;
 use crate::threads::outside;
@@ -227,10 +228,20 @@ fn address_of(rank: &Rank, keyval: c_int, number: c_int) -> *mut c_void {
     })
 }
 
+fn is_predefined(keyval: c_int) -> bool {
+    use abi::{APPNUM, HOST, IO, LASTUSEDCODE, UNIVERSE_SIZE, WTIME_IS_GLOBAL};
+    [HOST, IO, WTIME_IS_GLOBAL, UNIVERSE_SIZE, LASTUSEDCODE, APPNUM].contains(&keyval)
+}
+
 pub fn comm_get_attr(rank: &Rank, comm: Comm, keyval: c_int, value: *mut c_void, flag: *mut c_int) -> Answer {
     let comm = rank.comm(comm)?;
     let number = match keyval {
         abi::TAG_UB => Tag::MAX_USER as c_int,
+        // Communicators of sessions have no other attribute of the standard's (MPI 4.1, section 9.1.2).
+        _ if comm.group.session != NO_SESSION && is_predefined(keyval) => {
+            put(flag, 0);
+            return Ok(());
+        }
         abi::HOST => rank.endpoint.host().map_or(abi::PROC_NULL, |host| host as c_int),
         abi::IO => rank.number() as c_int,
         abi::WTIME_IS_GLOBAL => 1,

@@ -9,9 +9,11 @@ use weft_comm::{Buffer, Communicator as _, Payload, Source, Tag};
 use crate::abi::{self, Comm, Group as GroupHandle, Info as InfoHandle, Request as RequestHandle};
 use crate::communicator::{Caller, Communicator, Group, Purpose};
 use crate::fault::{Answer, Fault, class, require};
+use crate::info;
 use crate::link::Link;
 use crate::rank::Rank;
 use crate::request::{Completed, Request, State};
+use crate::session;
 
 use super::{at, put, put_text, text};
 
@@ -39,6 +41,7 @@ pub fn comm_test_inter(rank: &Rank, comm: Comm, flag: *mut c_int) -> Answer {
 
 pub fn comm_compare(rank: &Rank, comm1: Comm, comm2: Comm, result: *mut c_int) -> Answer {
     let (one, two) = (rank.comm(comm1)?, rank.comm(comm2)?);
+    session::check_communicators(&one, &two.group)?;
     if comm1 == comm2 {
         put(result, abi::IDENT);
         return Ok(());
@@ -89,7 +92,7 @@ pub fn comm_dup_with_info(rank: &Rank, comm: Comm, info: InfoHandle, newcomm: *m
     put(newcomm, abi::COMM_NULL);
     let copy = duplicate(rank, &from, from.derived_contexts(Purpose::Duplicate));
     copy_attached(rank, comm, &from, &copy)?;
-    copy.info.replace(info);
+    copy.info.replace(info.hints(info::OF_COMMUNICATORS));
     synchronize(rank, &copy, Purpose::Duplicate)?;
     hand_out(rank, copy, newcomm);
     Ok(())
@@ -110,7 +113,7 @@ pub fn comm_idup_with_info(
     let info = rank.info(info)?;
     let copy = duplicate(rank, &from, from.derived_contexts(Purpose::Duplicate));
     copy_attached(rank, comm, &from, &copy)?;
-    copy.info.replace(info);
+    copy.info.replace(info.hints(info::OF_COMMUNICATORS));
     let links = copy.private(Purpose::Overlapped, Caller::Elsewhere);
     hand_out(rank, copy, newcomm);
     let work = async move { crate::collective::barrier(links).await.map(|()| Completed::EMPTY) };
@@ -122,6 +125,7 @@ pub fn comm_idup_with_info(
 
 pub fn comm_create(rank: &Rank, comm: Comm, group: GroupHandle, newcomm: *mut Comm) -> Answer {
     let (from, group) = (rank.comm(comm)?, rank.group(group)?);
+    session::check_communicators(&from, &group)?;
     let own = rank.number() as u32;
     let within = group.members.iter().all(|&member| from.group.rank_of(member).is_some());
     require(within, class::ERR_GROUP, || "the group is no part of the communicator's".to_owned())?;
@@ -148,7 +152,7 @@ fn create_between(rank: &Rank, from: &Communicator, group: &Group, newcomm: *mut
     let mine = Buffer::of(&group.members);
     let links = from.private(Purpose::Create, rank.caller());
     let theirs = rank.block(crate::collective::exchange_between(links, mine))?;
-    let remote = Group::of(theirs.values::<u32>().to_vec());
+    let remote = group.derive(theirs.values::<u32>().to_vec());
     let number = group.rank_of(rank.number() as u32).filter(|_| !remote.is_empty());
     let Some(number) = number else {
         put(newcomm, abi::COMM_NULL);
@@ -162,6 +166,7 @@ fn create_between(rank: &Rank, from: &Communicator, group: &Group, newcomm: *mut
 
 pub fn comm_create_group(rank: &Rank, comm: Comm, group: GroupHandle, tag: c_int, newcomm: *mut Comm) -> Answer {
     let (from, group) = (rank.comm(comm)?, rank.group(group)?);
+    session::check_communicators(&from, &group)?;
     let Some(number) = group.rank_of(rank.number() as u32) else {
         put(newcomm, abi::COMM_NULL);
         return Ok(());
@@ -233,7 +238,7 @@ pub fn comm_split(rank: &Rank, comm: Comm, color: c_int, key: c_int, newcomm: *m
         return Ok(());
     }
     let members = members_of(&colors, color);
-    let group = Group::of(members.iter().map(|&index| from.group.members[index]).collect());
+    let group = from.group.derive(members.iter().map(|&index| from.group.members[index]).collect());
     let number = group.rank_of(rank.number() as u32).expect("a rank has its own color");
     let context = from.link.context_of((from.context, call, (1 << 30) | group.members[0]));
     let created = Communicator::new(&from.link, number, group, context);
@@ -253,7 +258,7 @@ fn split_between(rank: &Rank, from: &Communicator, color: c_int, key: c_int, new
     let theirs: Vec<[c_int; 2]> = theirs.values::<c_int>().chunks_exact(2).map(|pair| [pair[0], pair[1]]).collect();
     let remote = from.remote.as_ref().expect("a communicator between groups has another one");
     let pick = |colors: &[[c_int; 2]], group: &Group| {
-        Group::of(members_of(colors, color).into_iter().map(|index| group.members[index]).collect())
+        group.derive(members_of(colors, color).into_iter().map(|index| group.members[index]).collect())
     };
     let (group, remote) = (pick(&colors, &from.group), pick(&theirs, remote));
     if color == abi::UNDEFINED || remote.is_empty() {
@@ -326,7 +331,11 @@ pub fn intercomm_create(
     let inside = local_leader >= 0 && (local_leader as usize) < local.size();
     require(inside, class::ERR_RANK, || format!("leader {local_leader} of {} ranks", local.size()))?;
     let private = |comm: &Communicator| comm.private(Purpose::Connect, rank.caller()).link;
-    let peer = if leads { Some(private(&*rank.comm(peer_comm)?)) } else { None };
+    let peer = if leads { Some(rank.comm(peer_comm)?) } else { None };
+    if let Some(peer) = &peer {
+        session::check_communicators(&local, &peer.group)?;
+    }
+    let peer = peer.map(|peer| private(&peer));
     let link = private(&local);
     let members = local.group.members.clone();
     let exchange = async move {
@@ -359,8 +368,8 @@ pub fn intercomm_create(
     let (remote, both, own) = rank.block(exchange)?;
     let disjoint = remote.iter().all(|&member| local.group.rank_of(member).is_none());
     require(disjoint, class::ERR_COMM, || "the groups have ranks in common".to_owned())?;
-    let group = local.group.clone();
-    let created = Communicator::between(&rank.endpoint, local.rank(), group, Group::of(remote), (both, own));
+    let (group, remote) = (local.group.clone(), local.group.derive(remote));
+    let created = Communicator::between(&rank.endpoint, local.rank(), group, remote, (both, own));
     created.errhandler.set(crate::errors::inherited(rank, &local));
     hand_out(rank, created, newintercomm);
     Ok(())
@@ -378,6 +387,7 @@ pub fn intercomm_create_from_groups(
     newintercomm: *mut Comm,
 ) -> Answer {
     let (group, remote) = (rank.group(local_group)?, rank.group(remote_group)?);
+    session::check_groups(&group, &remote)?;
     let outside = || Fault::new(class::ERR_GROUP, "this process is not in the group");
     let number = group.rank_of(rank.number() as u32).ok_or_else(outside)?;
     require((local_leader as usize) < group.len(), class::ERR_RANK, || format!("leader {local_leader}"))?;
@@ -407,7 +417,7 @@ pub fn intercomm_merge(rank: &Rank, intercomm: Comm, high: c_int, newintracomm: 
         _ => from.group.members.first() < remote.members.first(),
     };
     let (first, second) = if goes_first { (&from.group, &remote) } else { (&remote, &from.group) };
-    let group = Group::of(first.members.iter().chain(second.members.iter()).copied().collect());
+    let group = from.group.derive(first.members.iter().chain(second.members.iter()).copied().collect());
     let number = group.rank_of(rank.number() as u32).expect("a rank is in its own group");
     let merged = Communicator::new(&rank.endpoint, number, group, contexts.0);
     merged.errhandler.set(crate::errors::inherited(rank, &from));
@@ -456,7 +466,7 @@ pub fn comm_get_name(rank: &Rank, comm: Comm, comm_name: *mut c_char, resultlen:
 }
 
 pub fn comm_set_info(rank: &Rank, comm: Comm, info: InfoHandle) -> Answer {
-    let (comm, info) = (rank.comm(comm)?, rank.info(info)?);
+    let (comm, info) = (rank.comm(comm)?, rank.info(info)?.hints(info::OF_COMMUNICATORS));
     let kept = comm.info.borrow();
     for (key, value) in info.pairs.borrow().iter() {
         kept.set(key, value);

@@ -12,6 +12,7 @@ use crate::communicator::Purpose;
 use crate::fault::{Answer, Fault, class, require};
 use crate::rank::Rank;
 use crate::request::{Receive, Request, State};
+use crate::session;
 use crate::window::{Epochs, Held, Pending, Window};
 
 use super::{check_target, find_window, put};
@@ -67,6 +68,7 @@ fn complete_target(rank: &Rank, window: &Window, target: usize, everywhere: bool
         window.pending.borrow_mut().insert(target, stay);
     }
     let is_any = !waits.is_empty();
+    let (heard, learns) = (rank.heard.get(), window.may_look(target) || waits.iter().any(|one| one.returns_data));
     waits.chunks(TOGETHER).for_each(|together| complete_together(rank, together));
     for one in waits {
         if !one.belongs_to_program {
@@ -77,6 +79,9 @@ fn complete_target(rank: &Rank, window: &Window, target: usize, everywhere: bool
     }
     if is_any {
         window.complete(target, everywhere);
+    }
+    if !learns {
+        rank.heard.set(heard);
     }
     // The program may look into its own memory next.
     rank.endpoint.catch_up();
@@ -108,6 +113,7 @@ pub fn win_fence(rank: &Rank, assert: c_int, win: Win) -> Answer {
 /// The ranks of the window that are in a group.
 fn ranks_of(rank: &Rank, window: &Window, group: Group) -> Result<Vec<usize>, Fault> {
     let group = rank.group(group)?;
+    session::check_groups(&window.comm.group, &group)?;
     let outside = || Fault::new(class::ERR_GROUP, "a group with ranks that have no part of the window");
     window.ranks_of(&group).ok_or_else(outside)
 }
@@ -191,17 +197,23 @@ pub fn win_test(rank: &Rank, win: Win, flag: *mut c_int) -> Answer {
 
 /// Asks a target for its lock, and waits until it is granted.
 fn acquire(rank: &Rank, window: &Window, target: usize, exclusive: bool) -> Answer {
-    let acquired = window.reach(target, 0, (Access::Acquire { exclusive }, Buffer::zeroed(0)), false)?;
+    let heard = rank.heard.get();
+    let acquired = window.reach(target, 0, (Access::Acquire { exclusive }, Buffer::zeroed(0)), false, heard)?;
     rank.block(acquired.data())?;
+    if !exclusive && !window.may_look(target) {
+        rank.heard.set(heard);
+    }
     rank.endpoint.catch_up();
     Ok(())
 }
 
 /// Gives a target's lock back. What was asked before has been served before: one reply says so for all.
 fn release(rank: &Rank, window: &Window, target: usize) -> Answer {
-    let released = window.reach(target, 0, (Access::Release, Buffer::zeroed(0)), false)?;
+    let released = window.reach(target, 0, (Access::Release, Buffer::zeroed(0)), false, rank.heard.get())?;
     complete_target(rank, window, target, true)?;
+    let heard = rank.heard.get();
     rank.block(released.data())?;
+    rank.heard.set(heard);
     rank.endpoint.catch_up();
     Ok(())
 }
@@ -212,8 +224,8 @@ pub(crate) fn ensure_locked(rank: &Rank, window: &Window, target: usize) -> Answ
     if !epochs.all_locked.get() || epochs.locks.borrow().contains_key(&target) {
         return Ok(());
     }
-    let held = if epochs.all_unchecked.get() { Held::Unchecked } else { Held::Granted };
-    if held == Held::Granted {
+    let held = if epochs.all_unchecked.get() { Held::Unchecked } else { Held::Shared };
+    if held == Held::Shared {
         acquire(rank, window, target, false)?;
     }
     epochs.locks.borrow_mut().insert(target, held);
@@ -234,19 +246,23 @@ pub fn win_lock(rank: &Rank, lock_type: c_int, target: c_int, assert: c_int, win
     }
     let number = check_target(&window, target)?;
     in_order(!epochs.locks.borrow().contains_key(&number), "the target is locked already")?;
-    let unchecked = assert & assert::NOCHECK != 0;
-    if !unchecked {
-        acquire(rank, &window, number, lock_type == LOCK_EXCLUSIVE)?;
+    let held = match (assert & assert::NOCHECK != 0, lock_type) {
+        (true, _) => Held::Unchecked,
+        (false, LOCK_EXCLUSIVE) => Held::Exclusive,
+        (false, _) => Held::Shared,
+    };
+    if held != Held::Unchecked {
+        acquire(rank, &window, number, held == Held::Exclusive)?;
     }
     epochs.fenced.set(false);
-    epochs.locks.borrow_mut().insert(number, if unchecked { Held::Unchecked } else { Held::Granted });
+    epochs.locks.borrow_mut().insert(number, held);
     Ok(())
 }
 
 /// Ends the epoch of one target.
 fn unlock(rank: &Rank, window: &Window, target: usize, held: Held) -> Answer {
     match held {
-        Held::Granted => release(rank, window, target),
+        Held::Shared | Held::Exclusive => release(rank, window, target),
         Held::Unchecked => complete_target(rank, window, target, true),
     }
 }
@@ -258,9 +274,11 @@ pub fn win_unlock(rank: &Rank, target: c_int, win: Win) -> Answer {
     }
     let number = check_target(&window, target)?;
     let epochs = &window.epochs;
-    let held = if epochs.all_locked.get() { None } else { epochs.locks.borrow_mut().remove(&number) };
+    let held = if epochs.all_locked.get() { None } else { epochs.locks.borrow().get(&number).copied() };
     in_order(held.is_some(), "MPI_Win_unlock of a target that is not locked")?;
-    unlock(rank, &window, number, held.unwrap_or(Held::Unchecked))
+    let answer = unlock(rank, &window, number, held.unwrap_or(Held::Unchecked));
+    epochs.locks.borrow_mut().remove(&number);
+    answer
 }
 
 pub fn win_lock_all(rank: &Rank, assert: c_int, win: Win) -> Answer {
@@ -279,8 +297,10 @@ pub fn win_lock_all(rank: &Rank, assert: c_int, win: Win) -> Answer {
 pub fn win_unlock_all(rank: &Rank, win: Win) -> Answer {
     let window = find_window(rank, win)?;
     in_order(window.epochs.all_locked.replace(false), "MPI_Win_unlock_all without MPI_Win_lock_all")?;
-    let locks = window.epochs.locks.take();
-    locks.into_iter().try_for_each(|(target, held)| unlock(rank, &window, target, held))
+    let locks = window.epochs.locks.borrow().clone();
+    let answer = locks.into_iter().try_for_each(|(target, held)| unlock(rank, &window, target, held));
+    window.epochs.locks.take();
+    answer
 }
 
 /// A window in an epoch of locks.

@@ -98,7 +98,7 @@ fn start(
 ) -> Result<Rc<Request>, Fault> {
     super::ensure_locked(rank, window, target)?;
     window.epochs.accessed.set(true);
-    let reached = window.reach(target, bytes, asked, wanted.is_none())?;
+    let reached = window.reach(target, bytes, asked, wanted.is_none(), rank.heard.get())?;
     let rank = rank_for_ever(rank);
     let work: Work = Box::pin(async move {
         let returned = reached.data().await?;

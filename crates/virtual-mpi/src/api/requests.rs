@@ -9,6 +9,7 @@ use crate::fault::{Answer, Fault, class, require};
 use crate::generalized::Generalized;
 use crate::rank::Rank;
 use crate::request::{Completed, Completion, Request, State};
+use crate::session;
 
 use super::{at, check_used, list, positive, put, put_at};
 
@@ -27,7 +28,20 @@ fn active(rank: &Rank, count: c_int, requests: *const Handle) -> Result<Vec<Acti
             known.push((index, request));
         }
     }
+    check_sessions(rank, &known)?;
     Ok(known)
+}
+
+/// Fails for requests of communicators of different sessions. Others know no session.
+fn check_sessions(rank: &Rank, requests: &[Active]) -> Answer {
+    if rank.sessions_begun.get() == 0 {
+        return Ok(());
+    }
+    let comms = requests.iter().map(|(_, request)| request.comm).filter(|&comm| comm != abi::COMM_SELF);
+    let mut known = comms.filter_map(|comm| Some((comm, rank.comm(comm).ok()?.group.session)));
+    let Some((comm, first)) = known.next() else { return Ok(()) };
+    let is_one = known.all(|(_, session)| session == first);
+    require(is_one, class::ERR_REQUEST, session::mixed).map_err(|fault| fault.of_request(comm))
 }
 
 /// Takes what a complete request came to; one that is not persistent goes.
@@ -40,7 +54,7 @@ fn finish(rank: &Rank, handle: *mut Handle, request: &Rc<Request>) -> Completion
         rank.requests.remove(at(handle, 0));
         put(handle, abi::REQUEST_NULL);
     }
-    completion
+    completion.map_err(|fault| fault.of_request(request.comm))
 }
 
 /// Asks the program what its own request came to, and lets it free what it needs no more.
@@ -94,7 +108,7 @@ fn summarize(rank: &Rank, completions: &[(usize, Completion)], statuses: *mut St
     match failed {
         None => Ok(()),
         Some(fault) if statuses == Status::IGNORE => Err(fault.clone()),
-        Some(fault) => Err(Fault::new(class::ERR_IN_STATUS, fault.message.clone())),
+        Some(fault) => Err(Fault { class: class::ERR_IN_STATUS, of: None, ..fault.clone() }),
     }
 }
 

@@ -19,7 +19,9 @@ pub fn session_init(rank: &Rank, info: InfoHandle, errhandler: Errhandler, sessi
     let level = if rank.threads.can_be_beside() { "MPI_THREAD_MULTIPLE" } else { "MPI_THREAD_SERIALIZED" };
     info.set(b"thread_level", level.as_bytes());
     rank.threads.allow_beside();
-    put(session, rank.sessions.insert(Session { errhandler: Cell::new(errhandler), info }));
+    let number = rank.sessions_begun.get() + 1;
+    rank.sessions_begun.set(number);
+    put(session, rank.sessions.insert(Session { number, errhandler: Cell::new(errhandler), info }));
     tell_end(rank);
     Ok(())
 }
@@ -97,7 +99,8 @@ pub fn group_from_session_pset(
     pset_name: *const c_char,
     newgroup: *mut GroupHandle,
 ) -> Answer {
-    find(rank, session)?;
-    super::hand_out_group(rank, members(rank, &text(pset_name))?, newgroup);
+    let session = find(rank, session)?.number;
+    let group = Group { session, ..members(rank, &text(pset_name))? };
+    super::hand_out_group(rank, group, newgroup);
     Ok(())
 }

@@ -7,7 +7,7 @@ use weft_comm::Payload;
 use weft_comm::collective::{Choice, allgather};
 
 use crate::abi::{self, Comm, Info};
-use crate::communicator::{Communicator, Group, Neighbors, Purpose, Topology};
+use crate::communicator::{Communicator, Neighbors, Purpose, Topology};
 use crate::fault::{Answer, Fault, class, require};
 use crate::rank::Rank;
 
@@ -92,7 +92,7 @@ fn arrange(rank: &Rank, comm: Comm, purpose: Purpose, size: usize, topology: Top
         put(newcomm, abi::COMM_NULL);
         return Ok(());
     }
-    let group = Group::of(from.group.members[..size].to_vec());
+    let group = from.group.derive(from.group.members[..size].to_vec());
     let created = Communicator::new(&rank.endpoint, from.rank(), group, context);
     created.errhandler.set(crate::errors::inherited(rank, &from));
     created.topology.replace(Some(topology));

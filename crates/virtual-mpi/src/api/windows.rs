@@ -10,7 +10,7 @@ use crate::collective;
 use crate::communicator::{Communicator, Purpose};
 use crate::errors::{Object, handler_of};
 use crate::fault::{Answer, Fault, class, require};
-use crate::info::Info;
+use crate::info::{self, Info};
 use crate::processes::common::Common;
 use crate::rank::Rank;
 use crate::target::Target;
@@ -264,7 +264,7 @@ pub fn win_delete_attr(rank: &Rank, win: Win, keyval: c_int) -> Answer {
 }
 
 pub fn win_set_info(rank: &Rank, win: Win, info: InfoHandle) -> Answer {
-    let (window, info) = (find_window(rank, win)?, rank.info(info)?);
+    let (window, info) = (find_window(rank, win)?, rank.info(info)?.hints(info::OF_WINDOWS));
     let known = window.info.borrow();
     for (key, value) in info.pairs.borrow().iter() {
         known.set(key, value);

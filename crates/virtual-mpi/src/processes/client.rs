@@ -217,6 +217,16 @@ impl Connection {
         (self.clock.get(), self.now.get())
     }
 
+    /// A time until which this rank knows what others have done: all that it knows has come with answers.
+    pub fn known_time(&self) -> Picos {
+        self.clock.get().max(self.now.get())
+    }
+
+    /// A time that the clock has reached.
+    pub fn reached_time(&self) -> Picos {
+        self.clock.get()
+    }
+
     pub fn context(&self, command: &Command) -> u32 {
         match self.ask_queued(command).answer {
             Answer::Context(context) => context,

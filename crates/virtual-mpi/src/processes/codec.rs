@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 use weft_base::Operation;
 use weft_comm::{CollectiveKind, CommError, Failure, Source, Status, Tag, TagSelector, Work};
 
+use crate::conflicts::Completion;
 use crate::joint::{Described, Key};
 use crate::outcome::Unfreed;
 use crate::remark::Subject;
@@ -208,13 +209,11 @@ pub enum Command {
         subject: Subject,
         bytes: u32,
     },
-    /// What this rank asked of rank `to` in a window before number `until` is complete; only what brings data back unless
-    /// `all`.
+    /// What this rank asked of rank `to` in a window is complete.
     Complete {
         window: u32,
         to: u32,
-        until: u32,
-        all: bool,
+        completion: Completion,
     },
     BeginLook,
     /// Whether the process may end without [`Command::Leave`].

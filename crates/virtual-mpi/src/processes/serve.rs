@@ -353,8 +353,8 @@ impl Served {
                 let remark = self.message(data);
                 self.run.notes.add(subject, String::from_utf8_lossy(&remark).into_owned());
             }
-            Command::Complete { window, to, until, all } => {
-                self.run.target(window, to).accesses.borrow_mut().complete(self.number() as u32, until, all);
+            Command::Complete { window, to, completion } => {
+                self.run.target(window, to).accesses.borrow_mut().complete(self.number() as u32, completion);
             }
             Command::MayEnd { may_end } => self.process.borrow_mut().may_end = may_end,
             Command::BeginLook => endpoint.begin_look(),
