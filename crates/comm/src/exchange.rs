@@ -41,9 +41,20 @@ pub struct PlannedPhase {
     pub transfers: Vec<PlannedTransfer>,
     /// How every rank does its transfers.
     pub sharing: Sharing,
-    /// Whether its connections are open since the phase before it: it begins when that is through, and nothing is
-    /// switched. So transfers wait for others of their phase.
-    pub continues: bool,
+    pub begins: Begins,
+}
+
+/// When a phase begins.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Begins {
+    /// When all has arrived of the phase before it, and its connections are switched.
+    #[default]
+    Switched,
+    /// When all has arrived of the phase before it, whose connections are still open: nothing is switched. So transfers wait
+    /// for others of their phase.
+    Arrived,
+    /// When all is sent of the phase before it, whose connections are still open.
+    Sent,
 }
 
 /// How a machine that can do both carries a plan out.
@@ -105,10 +116,10 @@ impl ExchangePlan {
     ///
     /// # Examples
     /// ```
-    /// use weft_comm::{ExchangeMethod, ExchangePlan, PlannedPhase, PlannedTransfer, Sharing};
+    /// use weft_comm::{Begins, ExchangeMethod, ExchangePlan, PlannedPhase, PlannedTransfer, Sharing};
     ///
     /// let transfer = |from, to| PlannedTransfer { from, to, bytes: 8, route: Vec::new() };
-    /// let phase = |transfers| PlannedPhase { transfers, sharing: Sharing::InOrder, continues: false };
+    /// let phase = |transfers| PlannedPhase { transfers, sharing: Sharing::InOrder, begins: Begins::Switched };
     /// let phases = vec![phase(vec![transfer(0, 1), transfer(2, 0)]), phase(vec![transfer(0, 2)])];
     /// let plan = ExchangePlan::new(3, ExchangeMethod::Connections, phases, None);
     /// assert_eq!(plan.sends(0).map(|sent| (sent.phase, sent.index)).collect::<Vec<_>>(), [(0, 0), (1, 2)]);

@@ -24,7 +24,8 @@ pub use communicator::{Communicator, NativeCollectives, Program};
 pub use elements::ElementKinds;
 pub use error::{Blocked, Call, CommError, Failure, RunError};
 pub use exchange::{
-    ElementCost, ExchangeMethod, ExchangePlan, Exchanged, Exchanges, Numbered, PlannedPhase, PlannedTransfer, Sharing,
+    Begins, ElementCost, ExchangeMethod, ExchangePlan, Exchanged, Exchanges, Numbered, PlannedPhase, PlannedTransfer,
+    Sharing,
 };
 pub use executor::block_on;
 pub use message::{Received, Source, Status, Work};

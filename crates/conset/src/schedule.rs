@@ -97,7 +97,7 @@ pub struct Transfer {
     pub start: f64,
     /// s, from the start of the first word to the end of the last.
     pub duration: f64,
-    /// Where the transfer is interrupted, its parts by ascending start; otherwise empty.
+    /// Where the transfer is interrupted, or is in a later stage of its phase, its parts by ascending start; otherwise empty.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub pieces: Vec<Piece>,
 }

@@ -243,6 +243,18 @@ fn orders_are_kept() {
     }
 }
 
+/// Words of two phases that all come too late in the other one.
+#[test]
+fn a_search_with_nothing_to_move_ends() {
+    let mut resources = resources("rail-h100");
+    resources.topology = weft_machine::Topology::FatTree { children: vec![6, 3], parents: vec![1, 3] };
+    let joins = |(source, destination, words)| Connection { source, destination, words };
+    let connections = [(16, 7, 2), (0, 12, 1), (5, 17, 2), (6, 12, 3), (10, 7, 1)].map(joins).to_vec();
+    let set = ConnectionSet::new("few", 18, connections).unwrap();
+    let schedule = compiled(&set, &resources, &weft(1.0)).unwrap();
+    verify(&schedule, Some(&set)).unwrap();
+}
+
 #[test]
 fn an_empty_set_has_no_phases() {
     let resources = iwarp(&[4, 4], 12);

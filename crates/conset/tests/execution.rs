@@ -1,6 +1,6 @@
 //! Schedules executed in virtual time and on threads, and the solver above them.
 
-use weft_comm::{CommError, Communicator, ElementCost, Program, RunError};
+use weft_comm::{Begins, CommError, Communicator, ElementCost, Program, RunError};
 use weft_conset::execute::{
     ConjugateGradients, Execution, ExecutionError, Partitioned, Precision, Prepared, Problem, ProblemError, Subdomain,
     Timed,
@@ -149,8 +149,8 @@ fn transfers_wait_for_those_that_orders_name() {
     schedule.orders = orders;
     schedule.phases[0].connections[1].start = 1.0;
     let execution = Execution::of_schedule(&schedule.clone().sealed(), None).unwrap();
-    let continues: Vec<bool> = execution.plan.phases().iter().map(|phase| phase.continues).collect();
-    assert_eq!(continues, [false, true]);
+    let begins: Vec<Begins> = execution.plan.phases().iter().map(|phase| phase.begins).collect();
+    assert_eq!(begins, [Begins::Switched, Begins::Arrived]);
     let kept = clocks(execution.clone(), true);
     assert!(kept >= free + 1000.0 && kept < free + 1100.0, "{free} {kept}: nothing is switched between");
     weft_threads::run(64, &timed(execution, false), &weft_threads::Options::default()).unwrap();

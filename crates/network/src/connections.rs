@@ -98,8 +98,19 @@ pub enum Arbitration {
 pub struct ConnectionPhase<'a> {
     pub transfers: Vec<ConnectionTransfer<'a>>,
     pub arbitration: Arbitration,
-    /// Whether its connections are open since the phase before: it begins when that is through, nothing is switched.
-    pub continues: bool,
+    pub begins: Begins,
+}
+
+/// When a phase begins.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Begins {
+    /// When all has arrived of the one before, and its connections are switched.
+    #[default]
+    Switched,
+    /// When all has arrived of the one before, since which its connections are open.
+    Arrived,
+    /// When all is sent of the one before, since which its connections are open.
+    Sent,
 }
 
 /// When a transfer began and when its last word was received.
@@ -114,6 +125,8 @@ pub struct Span {
 pub struct PhaseTimes {
     /// When its connections could be used.
     pub instantiated: Picos,
+    /// When all was sent.
+    pub sent: Picos,
     /// When the last node was through.
     pub end: Picos,
     /// Of every transfer, in the order of the list.
@@ -167,7 +180,7 @@ impl LogicalChannels {
     /// # Examples
     /// ```
     /// use weft_machine::Topology;
-    /// use weft_network::{ConnectionCost, ConnectionPhase, ConnectionTransfer, LogicalChannels, Arbitration};
+    /// use weft_network::{Arbitration, Begins, ConnectionCost, ConnectionPhase, ConnectionTransfer, LogicalChannels};
     ///
     /// let ring = Topology::Torus { extents: vec![8] };
     /// let transfer = |from, to| {
@@ -177,7 +190,7 @@ impl LogicalChannels {
     /// };
     /// let cost = ConnectionCost::of(&weft_machine::find("iwarp64").unwrap()).unwrap();
     /// let mut end = |transfers| {
-    ///     let phase = ConnectionPhase { transfers, arbitration: Arbitration::InOrder, continues: false };
+    ///     let phase = ConnectionPhase { transfers, arbitration: Arbitration::InOrder, begins: Begins::Switched };
     ///     let phase = LogicalChannels::new(8, ring.links(), cost).exchange(&[phase]).phases.remove(0);
     ///     (phase.end - phase.instantiated).seconds()
     /// };
@@ -193,12 +206,17 @@ impl LogicalChannels {
     pub fn exchange_until(&mut self, phases: &[ConnectionPhase<'_>], interrupt: &Interrupt) -> Option<ExchangeTimes> {
         let synchronisation = Picos::from_seconds(self.cost.synchronisation);
         let switch = synchronisation + Picos::from_seconds(self.cost.initialisation);
-        let mut at = Picos::ZERO;
+        let (mut at, mut sent) = (Picos::ZERO, Picos::ZERO);
         let mut times = Vec::with_capacity(phases.len());
-        for ConnectionPhase { transfers, arbitration, continues } in phases {
-            let phase =
-                self.phase_until(transfers, *arbitration, if *continues { at } else { at + switch }, interrupt)?;
-            at = phase.end;
+        for ConnectionPhase { transfers, arbitration, begins } in phases {
+            let start = match begins {
+                Begins::Switched => at + switch,
+                Begins::Arrived => at,
+                Begins::Sent => sent,
+            };
+            let phase = self.phase_until(transfers, *arbitration, start, interrupt)?;
+            sent = phase.sent;
+            at = at.max(phase.end);
             times.push(phase);
         }
         let end = if phases.is_empty() { at } else { at + synchronisation };
@@ -256,7 +274,7 @@ impl LogicalChannels {
         let spans: Vec<Span> =
             transfers.iter().map(|transfer| Span { start: instantiated, end: end(transfer) }).collect();
         let end = spans.iter().map(|span| span.end).max().unwrap_or(instantiated);
-        PhaseTimes { instantiated, end, transfers: spans }
+        PhaseTimes { instantiated, sent: through, end, transfers: spans }
     }
 
     /// All transfers flow so that their last words arrive at the same time.
@@ -274,7 +292,9 @@ impl LogicalChannels {
         let end = instantiated + Picos::from_seconds(arrivals.earliest(transfers.len(), flow, uses));
         self.arrivals = Some(arrivals);
         let spans = vec![Span { start: instantiated, end }; transfers.len()];
-        PhaseTimes { instantiated, end, transfers: spans }
+        let sent = |transfer: &ConnectionTransfer<'_>| end - self.latency(transfer);
+        let sent = transfers.iter().map(sent).max().unwrap_or(instantiated);
+        PhaseTimes { instantiated, sent, end, transfers: spans }
     }
 
     /// Of a word from the first to the last link.
@@ -314,7 +334,8 @@ impl LogicalChannels {
             }
         }
         let end = spans.iter().map(|span| span.end).max().unwrap_or(instantiated);
-        Some(PhaseTimes { instantiated, end, transfers: spans })
+        let sent = instantiated + Picos::from_seconds(flowing.now);
+        Some(PhaseTimes { instantiated, sent, end, transfers: spans })
     }
 
     /// The links of a transfer, and the program of its two nodes, with what a byte takes of them. Where links have others

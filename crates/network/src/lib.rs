@@ -27,7 +27,8 @@ mod wires;
 pub use arrival::{Arrivals, Flow};
 pub use channels::MemoryChannels;
 pub use connections::{
-    Arbitration, ConnectionCost, ConnectionPhase, ConnectionTransfer, ExchangeTimes, LogicalChannels, PhaseTimes, Span,
+    Arbitration, Begins, ConnectionCost, ConnectionPhase, ConnectionTransfer, ExchangeTimes, LogicalChannels,
+    PhaseTimes, Span,
 };
 pub use cost::LinkCost;
 pub use links::{Links, Traffic};

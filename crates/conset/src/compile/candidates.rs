@@ -3,7 +3,8 @@
 use crate::bounds::Demand;
 
 use super::control::Control;
-use super::plan::{Load, Placed, Plan, arrival_seconds};
+use super::plan::{Load, Placed, Plan};
+use super::staged::Staged;
 use super::{CompileError, Options, circuits, negotiate, perfect, symmetric, timetable};
 
 /// The best plan so far, and its seconds.
@@ -25,12 +26,12 @@ impl Compilation<'_> {
         self.demand.resources.exchange_seconds(plan.iter().map(seconds))
     }
 
-    /// Seconds until all of a phase has arrived, by weft's own timetable.
+    /// Seconds until all of a phase has arrived, by weft's own timetables.
     fn phase_seconds(&self) -> impl Fn(&[Placed]) -> f64 {
         let Demand { set, resources, network, .. } = self.demand;
         let orders = timetable::by_connection(&set.orders);
         move |phase| match orders.is_empty() {
-            true => arrival_seconds(phase, resources, network),
+            true => Staged::arrival_seconds(phase, resources, network),
             false => timetable::arrival(phase, &timetable::even(phase, &orders, resources, network), resources),
         }
     }

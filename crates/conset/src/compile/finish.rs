@@ -5,7 +5,7 @@ use crate::schedule::{Phase, Schedule};
 
 use super::candidates::Compilation;
 use super::plan::{Load, Plan};
-use super::{CompileError, Compiler, Options, timetable};
+use super::{CompileError, Compiler, Options, staged, timetable};
 
 impl Compilation<'_> {
     /// The schedule of a plan: its times, its bounds, its digest.
@@ -27,9 +27,9 @@ impl Compilation<'_> {
                     timetable::greedy(&placed, resources, network, stop).ok_or(CompileError::Interrupted)?
                 }
                 _ => {
-                    let even = timetable::even(&placed, &orders, resources, network);
-                    let arrival = timetable::arrival(&placed, &even, resources);
-                    timetable::shorter(&placed, arrival, set, resources, network, stop).unwrap_or(even)
+                    let soonest = staged::soonest(&placed, &orders, resources, network);
+                    let arrival = timetable::arrival(&placed, &soonest, resources);
+                    timetable::shorter(&placed, arrival, set, resources, network, stop).unwrap_or(soonest)
                 }
             };
             let largest_link_load = load.largest_link_load(network);

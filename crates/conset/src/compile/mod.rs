@@ -22,6 +22,7 @@ mod perfect;
 mod placement;
 mod plan;
 mod shares;
+mod staged;
 mod strategy;
 mod symmetric;
 mod timetable;

@@ -3,7 +3,8 @@
 use std::ops::Range;
 
 use weft_comm::{
-    Buffer, CommError, Communicator, Ends, ExchangeMethod, Numbered, Payload, Persistent, Source, Tag, TagSelector,
+    Begins, Buffer, CommError, Communicator, Ends, ExchangeMethod, Numbered, Payload, Persistent, Source, Tag,
+    TagSelector,
 };
 
 use super::plan::{Execution, Part};
@@ -81,12 +82,22 @@ impl<C: Communicator> Prepared<C> {
 
     fn sets(comm: &C, execution: &Execution, phantom: bool) -> Result<Vec<Set<C>>, CommError> {
         let rank = comm.rank() as u32;
-        let phases = execution.plan.phases().len();
+        // Stages that do not wait for what is on its way have one message together.
+        let set_of: Vec<usize> = execution
+            .plan
+            .phases()
+            .iter()
+            .scan(0, |sets, phase| {
+                *sets += usize::from(*sets == 0 || phase.begins != Begins::Sent);
+                Some(*sets - 1)
+            })
+            .collect();
+        let phases = set_of.last().map_or(0, |last| last + 1);
         let mut own = execution.plan.of_rank(comm.rank()).peekable();
         let mut sets = Vec::with_capacity(phases);
         for number in 0..phases {
             let (mut peers, mut contents): (Vec<usize>, Vec<Contents>) = (Vec::new(), Vec::new());
-            while let Some(Numbered { index, transfer, .. }) = own.next_if(|next| next.phase == number) {
+            while let Some(Numbered { index, transfer, .. }) = own.next_if(|next| set_of[next.phase] == number) {
                 let part = execution.parts[index];
                 let peer = if transfer.from == rank { transfer.to } else { transfer.from } as usize;
                 let end = peers.iter().position(|&known| known == peer).unwrap_or_else(|| {

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use rand::seq::SliceRandom;
 use rustc_hash::FxHashMap;
-use weft_comm::{ElementCost, ExchangeMethod, ExchangePlan, PlannedPhase, PlannedTransfer, Sharing};
+use weft_comm::{Begins, ElementCost, ExchangeMethod, ExchangePlan, PlannedPhase, PlannedTransfer, Sharing};
 use weft_machine::{Topology, Vertex};
 
 use crate::pattern::ConnectionSet;
@@ -108,7 +108,11 @@ impl Execution {
                 phases.push(PlannedPhase {
                     transfers,
                     sharing: sharing(&pieces, &schedule.resources),
-                    continues: stage > 0,
+                    begins: match stage {
+                        0 => Begins::Switched,
+                        _ if schedule.orders.is_empty() => Begins::Sent,
+                        _ => Begins::Arrived,
+                    },
                 });
             }
         }
@@ -145,7 +149,7 @@ impl Execution {
         let in_phase = |phase: &[u32]| PlannedPhase {
             transfers: phase.iter().map(|index| of(index).0).collect(),
             sharing: Sharing::InOrder,
-            continues: false,
+            begins: Begins::Switched,
         };
         let phases = order.chunk_by(|&a, &b| ranks[a as usize] == ranks[b as usize]).map(in_phase).collect();
         let parts: Vec<Part> = order.iter().map(|index| of(index).1).collect();
@@ -182,13 +186,18 @@ type Timed<'a> = (&'a Transfer, Piece);
 const ROUNDING: f64 = 1e-6;
 
 /// The uninterrupted transfers of a phase by their starts. Where orders bind connections, those that wait for others come
-/// in a stage of their own, when nothing is under way.
+/// in a stage of their own, when nothing is under way; where there are none, and transfers have pieces, all that start
+/// together are a stage.
 fn stages(phase: &Phase, ordered: bool) -> Vec<Vec<Timed<'_>>> {
     let mut pieces: Vec<Timed> =
         phase.connections.iter().flat_map(|transfer| transfer.parts().map(move |piece| (transfer, piece))).collect();
     pieces.sort_by(|(_, a), (_, b)| a.start.total_cmp(&b.start));
-    if !ordered {
+    if !ordered && phase.connections.iter().all(|transfer| transfer.pieces.is_empty()) {
         return vec![pieces];
+    }
+    if !ordered {
+        let together = |a: &Timed, b: &Timed| b.1.start <= a.1.start + ROUNDING * a.1.duration;
+        return pieces.chunk_by(together).map(<[Timed]>::to_vec).collect();
     }
     let (mut stages, mut until) = (vec![Vec::new()], 0.0f64);
     for (transfer, piece) in pieces {

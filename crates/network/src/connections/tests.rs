@@ -83,9 +83,18 @@ fn phases_are_paid_for_and_left_together() {
     assert_eq!(times.phases[0].end.0, 605_000);
     assert_eq!(times.phases[1].instantiated.0, 1_105_000);
     assert_eq!(times.end.0, 1_465_000);
-    phases[1].continues = true;
+    phases[1].begins = Begins::Arrived;
     let times = LogicalChannels::new(8, 8, cost).exchange(&phases);
     assert_eq!((times.phases[1].instantiated.0, times.end.0), (605_000, 965_000));
+    // The words of the first phase are on their way while those of the second are sent.
+    phases[1].begins = Begins::Sent;
+    let times = LogicalChannels::new(8, 8, cost).exchange(&phases);
+    assert_eq!((times.phases[1].instantiated.0, times.end.0), (600_000, 960_000));
+    // A phase that is through before the one before it does not end earlier.
+    phases[0].transfers[0].route = vec![0; 40].into();
+    let (sent, end) = (500_000 + 40 * 100_000, 500_000 + 40 * 105_000);
+    let times = LogicalChannels::new(8, 8, cost).exchange(&phases);
+    assert_eq!((times.phases[0].sent.0, times.phases[1].instantiated.0, times.end.0), (sent, sent, end + 300_000));
     assert_eq!(LogicalChannels::new(8, 8, cost).exchange(&[]).end, Picos::ZERO);
 }
 

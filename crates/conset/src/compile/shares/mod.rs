@@ -200,6 +200,7 @@ impl Search<'_> {
 
     /// One move for one key that is over its limit.
     fn step(&mut self, heat: f64) {
+        self.state.steps += 8;
         let index = self.below(self.state.over.len());
         let key = self.state.over[index] as usize;
         let Some((change, chosen)) = self.best_move(key) else { return self.state.weigh(key) };
@@ -247,6 +248,8 @@ impl Search<'_> {
         best: &mut Option<(f64, Move)>,
     ) {
         let state = &mut self.state;
+        // Where nothing arrives in time anywhere else there is nothing else to count.
+        state.steps += 2;
         let own = &state.shares[share as usize];
         let (connection, all, from, hops) = (own.connection, own.words, own.phase, own.route.len() - 1);
         let there = state.share_in(connection, phase);

@@ -4,7 +4,8 @@ use weft_machine::Access;
 
 use crate::bounds::Demand;
 use crate::compile::negotiate::routes::{Finder, Prices, UNREACHED};
-use crate::compile::plan::{Placed, Plan, arrival_seconds};
+use crate::compile::plan::{Placed, Plan};
+use crate::compile::staged::Staged;
 use crate::resources::Resources;
 
 /// The price of a node with a free channel, in [`State::route`].
@@ -391,7 +392,7 @@ impl<'a> State<'a> {
     /// Seconds until all of each phase has arrived.
     pub fn arrivals(&self) -> Vec<f64> {
         let Demand { resources, network, .. } = *self.demand;
-        self.plan().iter().map(|phase| arrival_seconds(phase, resources, network)).collect()
+        self.plan().iter().map(|phase| Staged::arrival_seconds(phase, resources, network)).collect()
     }
 
     pub fn plan(&self) -> Plan {
