@@ -181,13 +181,13 @@ impl Prepared {
 }
 
 struct PreparedCollective<K> {
-    made: Prepared,
+    inner: Prepared,
     kind: PhantomData<K>,
 }
 
 impl<K: Calls> PreparedCollective<K> {
     fn new(comm: &MpiComm, collective: &Collective) -> Result<PreparedCollective<K>, CommError> {
-        let mut prepared = PreparedCollective { made: Prepared::new(comm, collective)?, kind: PhantomData };
+        let mut prepared = PreparedCollective { inner: Prepared::new(comm, collective)?, kind: PhantomData };
         if collective.progress == Progress::Persistent {
             prepared.make()?;
         }
@@ -196,13 +196,13 @@ impl<K: Calls> PreparedCollective<K> {
 
     /// Makes the persistent request.
     fn make(&mut self) -> Result<(), CommError> {
-        let made = &mut self.made;
-        let context = made.comm.context();
-        let functions = context.library.persistent.as_ref().ok_or_else(|| missing(&made.comm, Feature::Persistent))?;
+        let inner = &mut self.inner;
+        let context = inner.comm.context();
+        let functions = context.library.persistent.as_ref().ok_or_else(|| missing(&inner.comm, Feature::Persistent))?;
         let info = context.abi().files.info_null;
         // SAFETY: the buffers have the lengths that the arguments say, and live as long as the request.
-        let code = unsafe { K::make(&made.arguments, functions, info, &mut made.request) };
-        context.check(made.arguments.kind.name(), code)
+        let code = unsafe { K::make(&inner.arguments, functions, info, &mut inner.request) };
+        context.check(inner.arguments.kind.name(), code)
     }
 }
 
@@ -211,65 +211,65 @@ impl<K: Calls> PreparedOperation for PreparedCollective<K> {
 
     #[inline]
     fn run(&mut self) -> Result<(), CommError> {
-        if self.made.progress != Progress::Blocking {
+        if self.inner.progress != Progress::Blocking {
             self.start()?;
             return self.finish();
         }
-        let made = &mut self.made;
-        let context = made.comm.context();
-        context.activity.enter(made.mark);
+        let inner = &mut self.inner;
+        let context = inner.comm.context();
+        context.activity.enter(inner.mark);
         // SAFETY: the buffers have the lengths that the arguments say.
-        let code = unsafe { K::call(&made.arguments, context.functions()) };
+        let code = unsafe { K::call(&inner.arguments, context.functions()) };
         context.activity.leave();
-        made.checked(code)
+        inner.checked(code)
     }
 
     #[inline]
     fn start(&mut self) -> Result<(), CommError> {
-        let made = &mut self.made;
-        let context = made.comm.context();
-        let code = match (made.progress, &context.library.nonblocking) {
+        let inner = &mut self.inner;
+        let context = inner.comm.context();
+        let code = match (inner.progress, &context.library.nonblocking) {
             (Progress::Blocking, _) => return self.run(),
             // SAFETY: the request was made, and what it started before has been waited for.
-            (Progress::Persistent, _) => unsafe { (context.functions().start)(&mut made.request) },
+            (Progress::Persistent, _) => unsafe { (context.functions().start)(&mut inner.request) },
             (Progress::Nonblocking, Some(functions)) => {
-                made.request = 0;
+                inner.request = 0;
                 // SAFETY: the buffers have the lengths that the arguments say, and live until the request is complete,
                 // or for ever.
-                unsafe { K::start(&made.arguments, functions, &mut made.request) }
+                unsafe { K::start(&inner.arguments, functions, &mut inner.request) }
             }
-            (Progress::Nonblocking, None) => return Err(missing(&made.comm, Feature::Nonblocking)),
+            (Progress::Nonblocking, None) => return Err(missing(&inner.comm, Feature::Nonblocking)),
         };
-        made.checked(code)
+        inner.checked(code)
     }
 
     #[inline]
     fn test(&mut self) -> Result<bool, CommError> {
-        let made = &mut self.made;
-        let context = made.comm.context();
+        let inner = &mut self.inner;
+        let context = inner.comm.context();
         let mut flag = 0;
         // SAFETY: the request is of this operation, started or complete; the flag is live.
-        let code = unsafe { (context.functions().test)(&mut made.request, &mut flag, ignored(context.abi())) };
-        made.checked(code).map(|()| flag != 0)
+        let code = unsafe { (context.functions().test)(&mut inner.request, &mut flag, ignored(context.abi())) };
+        inner.checked(code).map(|()| flag != 0)
     }
 
     #[inline]
     fn finish(&mut self) -> Result<(), CommError> {
-        let made = &mut self.made;
-        let context = made.comm.context();
-        context.activity.enter(made.mark);
+        let inner = &mut self.inner;
+        let context = inner.comm.context();
+        context.activity.enter(inner.mark);
         // SAFETY: the request is of this operation, started or complete.
-        let code = unsafe { (context.functions().wait)(&mut made.request, ignored(context.abi())) };
+        let code = unsafe { (context.functions().wait)(&mut inner.request, ignored(context.abi())) };
         context.activity.leave();
-        made.checked(code)
+        inner.checked(code)
     }
 
     fn input(&mut self) -> &mut [u8] {
-        &mut self.made.input
+        &mut self.inner.input
     }
 
     fn output(&mut self) -> &mut [u8] {
-        &mut self.made.output
+        &mut self.inner.output
     }
 }
 
