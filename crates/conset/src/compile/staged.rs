@@ -63,27 +63,10 @@ impl Staged {
 
     /// When each transfer flows.
     pub fn times(&self) -> Times {
-        let starts: Vec<f64> = self
-            .lengths
-            .iter()
-            .scan(0.0, |at, length| {
-                let start = *at;
-                *at += length;
-                Some(start)
-            })
-            .collect();
-        let of = |words: &Vec<u64>| {
-            let used = words.iter().enumerate().filter(|(_, words)| **words > 0);
-            let pieces: Vec<Piece> = used
-                .map(|(stage, &words)| Piece { start: starts[stage], duration: self.lengths[stage], words })
-                .collect();
-            let start = pieces.first().map_or(0.0, |piece| piece.start);
-            let end = pieces.last().map_or(0.0, |piece| piece.start + piece.duration);
-            // Whoever executes it sees by these that there are stages, though no transfer may be in two.
-            let pieces = if pieces.len() > 1 || start > 0.0 { pieces } else { Vec::new() };
-            (start, end - start, pieces)
-        };
-        self.words.iter().map(of).collect()
+        let starts = timetable::starts(self.lengths.iter().copied());
+        // Whoever executes it sees by pieces that there are stages, though no transfer may be in two.
+        let are_listed = |pieces: &[Piece]| pieces.len() > 1 || pieces.first().is_some_and(|piece| piece.start > 0.0);
+        timetable::times_of_stages(&starts, &self.lengths, &self.words, are_listed)
     }
 }
 

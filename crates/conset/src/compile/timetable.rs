@@ -153,28 +153,39 @@ impl<'a> Stages<'a> {
     }
 
     fn times(&self) -> Times {
-        let starts: Vec<f64> = self
-            .seconds
-            .iter()
-            .zip(self.latencies())
-            .scan(0.0, |at, (seconds, latency)| {
-                let start = *at;
-                *at += seconds + latency;
-                Some(start)
-            })
-            .collect();
-        let of = |words: &Vec<u64>| {
-            let used = words.iter().enumerate().filter(|(_, words)| **words > 0);
-            let pieces: Vec<Piece> = used
-                .map(|(stage, &words)| Piece { start: starts[stage], duration: self.seconds[stage], words })
-                .collect();
-            let start = pieces.first().map_or(0.0, |piece| piece.start);
-            let end = pieces.last().map_or(0.0, |piece| piece.start + piece.duration);
-            let pieces = if pieces.len() > 1 { pieces } else { Vec::new() };
-            (start, end - start, pieces)
-        };
-        self.words.iter().map(of).collect()
+        let starts = starts(self.seconds.iter().zip(self.latencies()).map(|(seconds, latency)| seconds + latency));
+        times_of_stages(&starts, &self.seconds, &self.words, |pieces| pieces.len() > 1)
     }
+}
+
+/// When each of several stages begins that follow one another.
+pub fn starts(durations: impl Iterator<Item = f64>) -> Vec<f64> {
+    let start_and_end = |at: &mut f64, duration: f64| {
+        let start = *at;
+        *at += duration;
+        Some(start)
+    };
+    durations.scan(0.0, start_and_end).collect()
+}
+
+/// When transfers flow that send so many words in each stage, given when stages begin and how many seconds they last.
+/// Pieces are listed where `are_listed` says so of them; elsewhere a transfer flows from its start to its end.
+pub fn times_of_stages(
+    starts: &[f64],
+    seconds: &[f64],
+    words: &[Vec<u64>],
+    are_listed: impl Fn(&[Piece]) -> bool,
+) -> Times {
+    let of = |words: &Vec<u64>| {
+        let used = words.iter().enumerate().filter(|(_, words)| **words > 0);
+        let pieces: Vec<Piece> =
+            used.map(|(stage, &words)| Piece { start: starts[stage], duration: seconds[stage], words }).collect();
+        let start = pieces.first().map_or(0.0, |piece| piece.start);
+        let end = pieces.last().map_or(0.0, |piece| piece.start + piece.duration);
+        let pieces = if are_listed(&pieces) { pieces } else { Vec::new() };
+        (start, end - start, pieces)
+    };
+    words.iter().map(of).collect()
 }
 
 /// For each placed connection how many of the same phase must come before it, one after the other.
