@@ -7,6 +7,8 @@
 use std::pin::Pin;
 use std::sync::Arc;
 
+use weft_base::Begins;
+
 use crate::error::CommError;
 use crate::payload::Payload;
 
@@ -42,19 +44,6 @@ pub struct PlannedPhase {
     /// How every rank does its transfers.
     pub sharing: Sharing,
     pub begins: Begins,
-}
-
-/// When a phase begins.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Begins {
-    /// When all has arrived of the phase before it, and its connections are switched.
-    #[default]
-    Switched,
-    /// When all has arrived of the phase before it, whose connections are still open: nothing is switched. So transfers wait
-    /// for others of their phase.
-    Arrived,
-    /// When all is sent of the phase before it, whose connections are still open.
-    Sent,
 }
 
 /// How a machine that can do both carries a plan out.

@@ -24,8 +24,7 @@ pub use communicator::{Communicator, NativeCollectives, Program};
 pub use elements::ElementKinds;
 pub use error::{Blocked, Call, CommError, Failure, RunError};
 pub use exchange::{
-    Begins, ElementCost, ExchangeMethod, ExchangePlan, Exchanged, Exchanges, Numbered, PlannedPhase, PlannedTransfer,
-    Sharing,
+    ElementCost, ExchangeMethod, ExchangePlan, Exchanged, Exchanges, Numbered, PlannedPhase, PlannedTransfer, Sharing,
 };
 pub use executor::block_on;
 pub use message::{Received, Source, Status, Work};
@@ -33,3 +32,4 @@ pub use payload::{Buffer, Payload};
 pub use persistent::{Ends, Persistent, PersistentMessages};
 pub use prepared::{Operations, PreparedOperation};
 pub use tag::{CollectiveKind, Tag, TagSelector};
+pub use weft_base::Begins;

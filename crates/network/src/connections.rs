@@ -9,7 +9,7 @@ use std::borrow::Cow;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-use weft_base::{Interrupt, Picos};
+use weft_base::{Begins, Interrupt, Picos};
 use weft_machine::{Access, Machine, Topology};
 
 use crate::arrival::{Arrivals, Flow};
@@ -99,18 +99,6 @@ pub struct ConnectionPhase<'a> {
     pub transfers: Vec<ConnectionTransfer<'a>>,
     pub arbitration: Arbitration,
     pub begins: Begins,
-}
-
-/// When a phase begins.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Begins {
-    /// When all has arrived of the one before, and its connections are switched.
-    #[default]
-    Switched,
-    /// When all has arrived of the one before, since which its connections are open.
-    Arrived,
-    /// When all is sent of the one before, since which its connections are open.
-    Sent,
 }
 
 /// When a transfer began and when its last word was received.

@@ -27,11 +27,11 @@ mod wires;
 pub use arrival::{Arrivals, Flow};
 pub use channels::MemoryChannels;
 pub use connections::{
-    Arbitration, Begins, ConnectionCost, ConnectionPhase, ConnectionTransfer, ExchangeTimes, LogicalChannels,
-    PhaseTimes, Span,
+    Arbitration, ConnectionCost, ConnectionPhase, ConnectionTransfer, ExchangeTimes, LogicalChannels, PhaseTimes, Span,
 };
 pub use cost::LinkCost;
 pub use links::{Links, Traffic};
 pub use passage::{Network, Passage};
 pub use pools::{MessageTimes, PooledCost, PooledMessage, pass_messages, pass_messages_until};
 pub use table::Table;
+pub use weft_base::Begins;

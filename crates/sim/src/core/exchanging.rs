@@ -6,8 +6,8 @@ use std::sync::Arc;
 
 use weft_comm::{ExchangeMethod, ExchangePlan, Numbered, Payload, Sharing};
 use weft_network::{
-    Arbitration, Begins, ConnectionCost, ConnectionPhase, ConnectionTransfer, LogicalChannels, PooledCost,
-    PooledMessage, pass_messages_until,
+    Arbitration, ConnectionCost, ConnectionPhase, ConnectionTransfer, LogicalChannels, PooledCost, PooledMessage,
+    pass_messages_until,
 };
 
 use super::*;
@@ -180,12 +180,7 @@ impl Core {
                     Sharing::ThroughTogether => Arbitration::Proportional,
                     Sharing::ArrivingTogether => Arbitration::Punctual,
                 };
-                let begins = match phase.begins {
-                    weft_comm::Begins::Switched => Begins::Switched,
-                    weft_comm::Begins::Arrived => Begins::Arrived,
-                    weft_comm::Begins::Sent => Begins::Sent,
-                };
-                Ok(ConnectionPhase { transfers, arbitration, begins })
+                Ok(ConnectionPhase { transfers, arbitration, begins: phase.begins })
             })
             .collect()
     }
