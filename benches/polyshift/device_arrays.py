@@ -32,8 +32,8 @@ NEEDS = (Need("cupy", "package", required=True), Need("jax", "package", required
 SHARE, ROLLS = 0.85, 3.0
 """Of a copy's rate, and of the time of rolls, at least."""
 
-LAUNCHES = 5
-"""Calls in one timing."""
+LAUNCHES = 20
+"""Calls in one timing, one right after the other as those of time steps are."""
 
 Points = dict[int | tuple[int, ...], float]
 

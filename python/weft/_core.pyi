@@ -1133,6 +1133,10 @@ def simd() -> tuple[str, list[str], bool]:
     """The level of vector instructions in force (portable, avx2 or avx512), those of this processor, and whether the
     environment variable WEFT_SIMD forces it. Raises UsageError where that is no level of this processor."""
 
+def xla_kernel_launcher() -> tuple[int, int, int]:
+    """The address of a handler of XLA's foreign function interface that launches a kernel, the words of int64 that
+    describe a launch and those that describe each parameter: see `weft.cuda.through_jax`."""
+
 def node_benchmarks() -> str:
     """Every benchmark of the node suite as a JSON list: `name`, `summary`, `variants`, `takes`, `aliases`."""
 

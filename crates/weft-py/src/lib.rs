@@ -29,6 +29,7 @@ mod processor;
 mod router;
 mod shift;
 mod stencil;
+mod xla;
 
 use pyo3::prelude::*;
 
@@ -94,6 +95,8 @@ mod _core {
     use crate::router::route_combining;
     #[pymodule_export]
     use crate::stencil::{BoundStencil, StencilPlan};
+    #[pymodule_export]
+    use crate::xla::xla_kernel_launcher;
 
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {

@@ -1,10 +1,12 @@
-"""Launches of generated kernels on arrays of CuPy, on the stream that is current there."""
+"""Launches of generated kernels: what there is to launch, and launches on arrays of CuPy, on its current stream."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import lru_cache
-from typing import Any
+from typing import Any, NamedTuple, TypeAlias
+
+import numpy as np
 
 WARP = 32
 """Threads that run together."""
@@ -16,13 +18,39 @@ REGISTERS_AT_ONCE = 256
 """Registers that a warp is given at once (compute capability 3.0 and later)."""
 
 
+class Argument(NamedTuple):
+    """A parameter of a kernel that is the address of an array which it reads."""
+
+    number: int
+
+
+class Result(NamedTuple):
+    """A parameter of a kernel that is the address of an array which it writes."""
+
+    number: int
+
+
+Parameter: TypeAlias = Argument | Result | np.generic
+"""A parameter of a kernel; a numpy scalar is passed by value."""
+
+
+class Launch(NamedTuple):
+    """A kernel with all that it is launched with but its arrays."""
+
+    source: str
+    name: str
+    blocks: int
+    threads: tuple[int, ...]
+    parameters: tuple[Parameter, ...]
+
+
 def is_cupy(x: Any) -> bool:
     """Whether an array is CuPy's, which is not imported for the question.
 
     >>> is_cupy([1, 2])
     False
     """
-    return type(x).__module__.split(".", 1)[0] == "cupy" and hasattr(x, "data")
+    return type(x).__module__.partition(".")[0] == "cupy" and hasattr(x, "data")
 
 
 def is_output(target: Any, like: Any) -> bool:
@@ -38,6 +66,16 @@ def is_output(target: Any, like: Any) -> bool:
         and target.flags.c_contiguous
         and target.device == like.device
     )
+
+
+def may_overlap(a: Any, b: Any) -> bool:
+    """Whether two arrays of CuPy have bytes in common, or lie among each other's."""
+    if not (a.flags.c_contiguous and b.flags.c_contiguous):
+        import cupy
+
+        return bool(cupy.may_share_memory(a, b))
+    first, second = a.data.ptr, b.data.ptr
+    return bool(first < second + b.size * b.itemsize and second < first + a.size * a.itemsize)
 
 
 @lru_cache(maxsize=256)
@@ -70,6 +108,12 @@ def second_level_cache(device: int) -> int:
     return int(cupy.cuda.Device(device).attributes["L2CacheSize"])
 
 
-def launch(source: str, name: str, blocks: int, threads: tuple[int, ...], arguments: Sequence[Any]) -> None:
-    """Starts a kernel; it runs when the stream comes to it."""
-    compiled(source, name)((blocks,), threads, tuple(arguments))
+def launch(wanted: Launch, arguments: Sequence[Any], results: Sequence[Any]) -> None:
+    """Starts a kernel on arrays of CuPy; it runs when the stream comes to it."""
+    values = tuple(
+        arguments[parameter.number] if isinstance(parameter, Argument)
+        else results[parameter.number] if isinstance(parameter, Result)
+        else parameter
+        for parameter in wanted.parameters
+    )  # fmt: skip
+    compiled(wanted.source, wanted.name)((wanted.blocks,), wanted.threads, values)

@@ -1,48 +1,18 @@
-"""Shifts of CuPy's arrays: all of a plan's from one array in one pass."""
+"""Launches of shifts: all of a plan's from one array in one pass."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import lru_cache
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
-from weft.cuda.launching import launch
-from weft.cuda.shift_source import WORDS, ShiftKernel, ShiftOf, shift_kernel, vector_width
+from weft.cuda.launching import Argument, Launch, Parameter, Result
+from weft.cuda.shift_source import WORDS, ShiftOf, shift_kernel, vector_width
 
-_kernel = lru_cache(maxsize=256)(shift_kernel)
-
-
-def shift_all(x: Any, shifts: Sequence[tuple[int, int, Any]], outputs: Sequence[Any]) -> None:
-    """Shifts one array into several.
-
-    Parameters
-    ----------
-    x
-        An array of CuPy with elements of 1, 2, 4, 8 or 16 bytes (`shiftable`).
-    shifts
-        `(by, axis, boundary)` of each, `by` within the extent; the boundary is None (circular), a numpy scalar of the
-        array's dtype, or an array of CuPy of that dtype and the shape without the axis.
-    outputs
-        An array of CuPy in C order for each shift, which overlaps neither `x` nor a boundary.
-    """
-    import cupy
-
-    if x.size == 0:
-        return
-    with x.device:
-        x = cupy.ascontiguousarray(x)
-        edges = [None if edge is None else _edge(edge) for _, _, edge in shifts]
-        wanted = tuple(
-            ShiftOf(by, axis, edge is None, edge is not None and not isinstance(edge, np.generic))
-            for (by, axis, _), edge in zip(shifts, edges, strict=True)
-        )
-        arrays = [x, *outputs, *(edge for edge in edges if edge is not None and not isinstance(edge, np.generic))]
-        width = vector_width(x.shape, x.itemsize, tuple(array.data.ptr for array in arrays), wanted)
-        kernel: ShiftKernel = _kernel(tuple(x.shape), x.itemsize, width, wanted)
-        arguments = [x, *outputs, *(edge for edge in edges if edge is not None)]
-        launch(kernel.source, "shifts", kernel.blocks, (kernel.threads,), arguments)
+Described: TypeAlias = tuple[int, int, bytes | bool | None]
+"""A shift within the extent: distance, axis and boundary, which is None (circular), the bytes of an element, or True
+for an array of the array's type and of the shape without the axis."""
 
 
 def shiftable(dtype: Any) -> bool:
@@ -54,12 +24,38 @@ def shiftable(dtype: Any) -> bool:
     return np.dtype(dtype).itemsize in WORDS
 
 
-def _edge(edge: Any) -> Any:
-    """A boundary as an argument: an array in C order, or the bytes of an element as a number of as many bytes."""
-    if not isinstance(edge, np.generic):
-        import cupy
+def shift_launch(
+    shape: tuple[int, ...],
+    itemsize: int,
+    addresses: Sequence[int],
+    shifts: Sequence[Described],
+) -> Launch:
+    """The launch of shifts of one array, whose arguments are the array and then those boundaries that are arrays.
 
-        return cupy.ascontiguousarray(edge)
-    if edge.dtype.itemsize == 16:
-        return np.complex128(np.frombuffer(edge.tobytes(), np.complex128)[0])
-    return np.frombuffer(edge.tobytes(), f"u{edge.dtype.itemsize}")[0]
+    Parameters
+    ----------
+    shape, itemsize
+        The extents of the array, in C order and with at least one element, and the bytes of one.
+    addresses
+        Those of the array, of each output and of each boundary that is an array.
+    shifts
+        At least one.
+    """
+    wanted = tuple(ShiftOf(by, axis, edge is None, edge is True) for by, axis, edge in shifts)
+    width = vector_width(shape, itemsize, addresses, wanted)
+    kernel = shift_kernel(shape, itemsize, width, wanted)
+    parameters: list[Parameter] = [Argument(0), *map(Result, range(len(shifts)))]
+    arrays = 0
+    for _, _, edge in shifts:
+        if edge is True:
+            arrays += 1
+            parameters.append(Argument(arrays))
+        elif isinstance(edge, bytes):
+            parameters.append(_number(edge))
+    return Launch(kernel.source, "shifts", kernel.blocks, (kernel.threads,), tuple(parameters))
+
+
+def _number(element: bytes) -> np.generic:
+    """The bytes of an element as a number of as many bytes, as a kernel takes it by value."""
+    number: np.generic = np.frombuffer(element, np.complex128 if len(element) == 16 else f"u{len(element)}")[0]
+    return number

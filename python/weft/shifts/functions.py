@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from weft._core import UsageError
 from weft.array_input import own_array
-from weft.cuda.borrowing import is_jax
+from weft.cuda.through_jax import is_jax
 from weft.shifts import on_device, shards
 from weft.shifts.array_api import namespace, shifted, stored
 from weft.shifts.description import Shift, checked_axis, checked_dtype, constant, is_number, whole_number, within_extent

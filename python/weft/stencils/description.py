@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from weft._core import UsageError
 from weft.array_input import own_array, refuse_masked
-from weft.cuda.borrowing import is_jax
+from weft.cuda.through_jax import is_jax
 from weft.stencils import boundaries, elsewhere
 from weft.stencils.extended import ExtendedStencilPlan
 from weft.stencils.plan import StencilPlan

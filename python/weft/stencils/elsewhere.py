@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from weft._core import UsageError
-from weft.cuda import borrowing
 from weft.cuda.launching import is_cupy
+from weft.cuda.through_jax import is_jax
 from weft.stencils import boundaries, by_shards, on_device
 from weft.stencils.plan import counted
 
@@ -39,10 +39,9 @@ def apply(stencil: Stencil, x: Any, *, out: Any, steps: int, mesh_axes: Mapping[
     steps = counted("steps", steps)
     if mesh_axes:
         return by_shards.apply(stencil, x, steps, mesh_axes)
-    if not _fuses(stencil, x) or x.size * x.dtype.itemsize >= MIN_BORROWED_BYTES:
-        launched = on_device.apply(stencil, x, out=out, steps=steps)
-        if launched is not None:
-            return launched
+    launched = on_device.apply(stencil, x, out=out, steps=steps)
+    if launched is not None:
+        return launched
     xp = _namespace(x)
     if not xp.isdtype(x.dtype, ("real floating", "complex floating")):
         raise UsageError(f"a stencil computes in floating point, not in {x.dtype}: convert the array")
@@ -68,17 +67,13 @@ def _step(stencil: Stencil, x: Any) -> Step:
         return by_padding
     if needs_shifts(stencil):
         return by_shifts
-    if not borrowing.is_jax(x):
+    if not is_jax(x):
         return by_slices
     return _compiled(stencil, by_shifts if _fuses(stencil, x) else by_slices)
 
 
 MAX_FUSED = 13
 """Points of a stencil that XLA makes a good kernel of."""
-
-MIN_BORROWED_BYTES = 512 << 20
-"""Bytes of an array of JAX from which on a kernel of weft's is faster than a good one of XLA's: borrowing the array
-through DLPack and handing the result back costs the processor some tenths of a millisecond."""
 
 
 def _fuses(stencil: Stencil, x: Any) -> bool:
@@ -89,7 +84,7 @@ def _fuses(stencil: Stencil, x: Any) -> bool:
     """
     if len(stencil.points) > MAX_FUSED or any(sum(map(bool, offset)) > 1 for offset in stencil.points):
         return False
-    if not borrowing.is_jax(x) or not all(map(boundaries.is_of_both_ends, stencil.boundary)):
+    if not is_jax(x) or not all(map(boundaries.is_of_both_ends, stencil.boundary)):
         return False
     import jax
 

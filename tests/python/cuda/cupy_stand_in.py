@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
+import importlib.machinery
 import re
 import subprocess
 import tempfile
@@ -31,7 +32,7 @@ typedef struct { float x, y; } float2;
 typedef struct { float x, y, z, w; } float4;
 typedef struct { double x, y; } double2;
 typedef struct { unsigned long long x, y; } ulonglong2;
-static struct { unsigned int x, y, z; } blockIdx, threadIdx;
+static _Thread_local struct { unsigned int x, y, z; } blockIdx, threadIdx;
 """
 
 
@@ -67,6 +68,39 @@ def launch(source, name, blocks, threads, arguments):
     addresses = (ctypes.c_void_p * len(held))(*map(ctypes.addressof, held))
     across, down = (*threads, 1)[:2]
     compiled(source, name).launch(blocks, across, down, addresses)
+
+
+LAUNCHERS = r"""
+typedef unsigned int count;
+int launch_kernel(void (*kernel)(count, count, count, void **), count blocks, count y, count z, count across,
+                  count down, count deep, count shared, void *stream, void **parameters, void **options) {
+  if (y != 1 || z != 1 || deep != 1 || shared || stream || options) return 1;
+  kernel(blocks, across, down, parameters);
+  return 0;
+}
+
+int refuse(void) { return 7; }
+"""
+
+
+@lru_cache(maxsize=1)
+def launchers():
+    """Functions that stand in for `cuLaunchKernel`."""
+    with tempfile.TemporaryDirectory() as folder:
+        file, library = Path(folder) / "launchers.c", Path(folder) / "launchers.so"
+        file.write_text(LAUNCHERS)
+        subprocess.run(["cc", "-O1", "-shared", "-fPIC", "-o", library, file], check=True)
+        return ctypes.CDLL(str(library))
+
+
+def launcher():
+    """The address of a function that runs a compiled kernel."""
+    return ctypes.cast(launchers().launch_kernel, ctypes.c_void_p).value
+
+
+def refusing():
+    """The address of one that fails."""
+    return ctypes.cast(launchers().refuse, ctypes.c_void_p).value
 
 
 class Device(contextlib.nullcontext):
@@ -140,6 +174,10 @@ class RawKernel:
     def __init__(self, source, name):
         self.source, self.name = source, name
 
+    @property
+    def kernel(self):
+        return types.SimpleNamespace(ptr=ctypes.cast(compiled(self.source, self.name).launch, ctypes.c_void_p).value)
+
     def __call__(self, blocks, threads, arguments):
         host = [one.host if isinstance(one, ndarray) else one for one in arguments]
         launch(self.source, self.name, *blocks, threads, host)
@@ -148,14 +186,16 @@ class RawKernel:
 def module():
     """The module."""
     cupy = types.ModuleType("cupy")
+    cupy.__spec__ = importlib.machinery.ModuleSpec("cupy", None)
     cupy.ndarray, cupy.RawKernel = ndarray, RawKernel
-    cupy.cuda = types.SimpleNamespace(Device=Device, runtime=types.SimpleNamespace(getDeviceCount=lambda: 1))
+    cupy.cuda = types.SimpleNamespace(
+        Device=Device, get_current_stream=Device, runtime=types.SimpleNamespace(getDeviceCount=lambda: 1)
+    )
+    cupy.from_dlpack = lambda x: ndarray(np.from_dlpack(x))
     cupy.empty = lambda shape, dtype: filled(np.empty(shape, dtype))
-    cupy.empty_like = lambda x: filled(np.empty(x.shape, x.dtype))
     cupy.asarray = lambda x, dtype=None: ndarray(np.asarray(x.host if isinstance(x, ndarray) else x, dtype))
     cupy.ascontiguousarray = lambda x: ndarray(np.ascontiguousarray(x.host))
     cupy.broadcast_to = lambda x, shape: ndarray(np.broadcast_to(x.host, shape))
-    cupy.shares_memory = lambda a, b: np.shares_memory(a.host, b.host)
     cupy.may_share_memory = lambda a, b: np.may_share_memory(a.host, b.host)
     return cupy
 

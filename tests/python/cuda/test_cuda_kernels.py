@@ -1,17 +1,27 @@
-"""Kernels for CUDA devices, by the calls that users make, on a stand-in for CuPy that runs them on the processor."""
+"""Kernels for CUDA devices, by the calls that users make, on a stand-in for CuPy that runs them on the processor.
+
+Arrays of JAX are those of its backend for processors, whose XLA calls the same function that launches kernels on a
+device, with the stand-in's function in the place of `cuLaunchKernel`.
+"""
 
 import sys
 
 import array_api_compat
 import cupy_stand_in
+import jax
+import jax.numpy as jnp
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import weft
-from weft.cuda import launching
+from weft.cuda import launching, through_jax
 from weft.cuda.stencil_source import Grid, Tuning, stencil_kernel, vector_width
+from weft.shifts import on_device as shifts_on_device
+from weft.stencils import on_device as stencils_on_device
+
+jax.config.update("jax_enable_x64", True)
 
 ENDS = ["circular", "antiperiodic", "reflect", "symmetric", 1.5, 0]
 
@@ -23,9 +33,15 @@ def cupy(monkeypatch):
     monkeypatch.setitem(sys.modules, "cupy", module)
     monkeypatch.setitem(sys.modules, "array_api_compat.cupy", module)
     monkeypatch.setattr(array_api_compat, "cupy", module, raising=False)
-    launching.compiled.cache_clear()
+    monkeypatch.setattr(through_jax, "PLATFORM", "cpu")
+    monkeypatch.setattr(through_jax, "PLATFORMS", ("cpu",))
+    monkeypatch.setattr(through_jax, "_launcher", cupy_stand_in.launcher)
+    kept = (launching.compiled, through_jax._can_launch, stencils_on_device._compiled, shifts_on_device._compiled)
+    for cached in kept:
+        cached.cache_clear()
     yield module
-    launching.compiled.cache_clear()
+    for cached in kept:
+        cached.cache_clear()
 
 
 def whole(rng, shape, dtype):
@@ -69,6 +85,20 @@ def test_stencils_are_those_of_numpy(case, steps, into):
     np.testing.assert_array_equal(result.host, stencil(x, steps=steps))
 
 
+@settings(max_examples=40, deadline=None)
+@given(stencils(), st.sampled_from([1, 2, 3, 8, 9, 12]))
+def test_stencils_of_jax_are_those_of_numpy(case, steps):
+    stencil, x = case
+    kernels = stencils_on_device._compiled.cache_info()
+    result = stencil(jnp.asarray(x), steps=steps)
+    assert isinstance(result, jax.Array)
+    assert sum(stencils_on_device._compiled.cache_info()[:2]) > sum(kernels[:2])
+    # Of few steps all sums are exact.
+    largest = 16.0 * sum(float(np.abs(value).max()) for value in stencil.points.values()) ** steps
+    within = 0.0 if steps <= 3 else 64 * float(np.finfo(x.dtype).eps) * largest
+    np.testing.assert_allclose(np.asarray(result), stencil(x, steps=steps), rtol=0, atol=within)
+
+
 @settings(max_examples=60, deadline=None)
 @given(st.data())
 def test_plans_are_those_of_numpy(data):
@@ -94,6 +124,72 @@ def test_plans_are_those_of_numpy(data):
     for results in (plan(*arrays), plan(*arrays, out=out)):
         for result, wanted in zip(results, expected, strict=True):
             np.testing.assert_array_equal(result.host, wanted)
+    of_jax = [
+        weft.shifts.Shift(one.by, one.axis, jnp.asarray(one.boundary), one.source) if np.ndim(one.boundary) else one
+        for one in shifts
+    ]
+    plan = weft.arrays.polyshift(shape, dtype, of_jax if data.draw(st.booleans()) else shifts)
+    calls = shifts_on_device._compiled.cache_info()
+    results = plan(*map(jnp.asarray, sources[:used]))
+    assert sum(shifts_on_device._compiled.cache_info()[:2]) > sum(calls[:2])
+    for result, wanted in zip(results, expected, strict=True):
+        assert isinstance(result, jax.Array)
+        np.testing.assert_array_equal(np.asarray(result), wanted)
+
+
+def test_boundaries_of_zero_keep_their_sign():
+    x = np.ones((4, 4))
+    for zero in (0.0, -0.0):
+        for array in (cupy_stand_in.ndarray(x), jnp.asarray(x)):
+            shifted = weft.arrays.eoshift(array, 1, 0, zero)
+            held = shifted.host if isinstance(shifted, cupy_stand_in.ndarray) else np.asarray(shifted)
+            assert np.signbit(held[-1]).all() == np.signbit(zero)
+
+
+def test_arrays_of_two_libraries_meet():
+    x, factors = np.arange(64.0).reshape(8, 8), np.arange(8.0)
+    expected = weft.arrays.stencil({(0, 1): factors, (1, 0): 0.5})(x)
+    for held in (jnp.asarray(factors), cupy_stand_in.ndarray(factors)):
+        heat = weft.arrays.stencil({(0, 1): held, (1, 0): 0.5})
+        np.testing.assert_array_equal(heat(cupy_stand_in.ndarray(x)).host, expected)
+    heat = weft.arrays.stencil({(0, 1): jnp.asarray(factors), (1, 0): 0.5})
+    np.testing.assert_array_equal(np.asarray(heat(jnp.asarray(x))), expected)
+
+
+def test_traced_arrays_of_jax_are_left_to_xla():
+    heat = weft.arrays.stencil({(0, 1): 0.5, (1, 0): 2.0})
+    x = np.arange(64.0).reshape(8, 8)
+    kernels = stencils_on_device._compiled.cache_info().misses
+    np.testing.assert_array_equal(np.asarray(jax.jit(heat)(jnp.asarray(x))), heat(x))
+    assert stencils_on_device._compiled.cache_info().misses == kernels
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (np.zeros(5, np.int64), "a launch is described by one array of int64"),
+        (np.zeros(7, np.int64), "a launch is described by one array of int64"),
+        (np.zeros(9, np.int32), "a launch is described by one array of int64"),
+        (np.array([0, 0, 1, 1, 1, 0, 3, 0, 0]), "a parameter of the kernel is no argument, result or value"),
+        (np.array([0, 0, 1, 1, 1, 0, 0, 1, 0]), "a parameter of the kernel is no argument, result or value"),
+        (np.array([0, 0, 1, 1, 1, 0, 1, -1, 0]), "a parameter of the kernel is no argument, result or value"),
+    ],
+)
+def test_launches_that_are_badly_described_are_refused(words, message):
+    through_jax._register()
+    x = jnp.zeros(4)
+    call = jax.ffi.ffi_call(through_jax.TARGET, jax.ShapeDtypeStruct(x.shape, x.dtype))
+    with pytest.raises(Exception, match=message):
+        jax.block_until_ready(call(x, launch=words))
+
+
+def test_a_launch_that_fails_is_an_error_of_jax():
+    through_jax._register()
+    x = jnp.zeros(4)
+    call = jax.ffi.ffi_call(through_jax.TARGET, jax.ShapeDtypeStruct(x.shape, x.dtype))
+    words = np.array([cupy_stand_in.refusing(), 0, 1, 1, 1, 0, 0, 0, 0])
+    with pytest.raises(Exception, match="cuLaunchKernel returned 7"):
+        jax.block_until_ready(call(x, launch=words))
 
 
 def test_an_output_that_is_also_read_is_written_last():
