@@ -34,7 +34,7 @@ CACHE_SHARE = 8
 axis find what they share, though whole such parts are read and written between them."""
 
 
-def tuned(grid: Grid, points: Points, itemsize: int, width: int, cache: int) -> Tuning:
+def tuned(grid: Grid, points: Points, itemsize: int, width: int, cache: int, values: bool = False) -> Tuning:
     """A division of the work that is fast.
 
     Parameters
@@ -47,6 +47,8 @@ def tuned(grid: Grid, points: Points, itemsize: int, width: int, cache: int) -> 
         Elements that a thread can read at once: see `weft.cuda.stencil_source.vector_width`.
     cache
         Bytes of the device's second-level cache.
+    values
+        Whether values lie beyond some end, not what the array continues by.
 
     Examples
     --------
@@ -56,7 +58,7 @@ def tuned(grid: Grid, points: Points, itemsize: int, width: int, cache: int) -> 
     rank = len(grid.extents)
     if rank == 1:
         return Tuning((min(ROW_THREADS, max(WARP, _across(grid, width, ROW_THREADS))), 1), width)
-    return _of_rows(grid, points, width) if rank == 2 else _of_planes(grid, points, itemsize, width, cache)
+    return _of_rows(grid, points, width) if rank == 2 else _of_planes(grid, points, itemsize, width, cache, values)
 
 
 def _of_rows(grid: Grid, points: Points, width: int) -> Tuning:
@@ -67,7 +69,7 @@ def _of_rows(grid: Grid, points: Points, width: int) -> Tuning:
     return Tuning(_threads(grid, width, WARP, 4), width, rows=_rows(grid, 4))
 
 
-def _of_planes(grid: Grid, points: Points, itemsize: int, width: int, cache: int) -> Tuning:
+def _of_planes(grid: Grid, points: Points, itemsize: int, width: int, cache: int, values: bool) -> Tuning:
     """Kernels of three axes and more."""
     marched, whole = len(grid.extents) - 3, width * itemsize == VECTOR_BYTES
     columns = defaultdict(set)
@@ -86,6 +88,9 @@ def _of_planes(grid: Grid, points: Points, itemsize: int, width: int, cache: int
         return Tuning(small, width, rows, sums=True, planes=4)
     if not whole:
         return Tuning(small, width, rows, ahead=1, streaming=True, planes=max(planes, 24 // itemsize))
+    if depth <= NEAR and values and itemsize == 8:
+        # Four rows of pairs, and whether each is beyond an end, take registers of half of all threads.
+        return Tuning(large, width, _rows(grid, 2), ahead=1, streaming=True, planes=2 * planes)
     if depth <= NEAR:
         return Tuning(large, width, rows, ahead=1, planes=planes)
     if depth <= FAR:

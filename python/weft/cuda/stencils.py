@@ -49,7 +49,8 @@ def stencil_launch(
         The device that the work is divided for.
     """
     points = dict(coefficients)
-    tuning = tuned(grid, points, np.dtype(dtype).itemsize, width, second_level_cache(device))
+    values = any(not isinstance(end, str) for both in boundary for end in both)
+    tuning = tuned(grid, points, np.dtype(dtype).itemsize, width, second_level_cache(device), values)
     kernel = stencil_kernel(grid, dtype, points, boundary, tuning)
     across, down = kernel.threads
     planes = kernel.planes(resident_blocks(kernel.source, "stencil", across * down, device))
