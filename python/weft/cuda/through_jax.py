@@ -1,6 +1,6 @@
 """Kernels on arrays of JAX: launches that are part of JAX's own computations.
 
-XLA, which JAX computes by, calls a function of weft's native half with the addresses of the arrays and with its stream
+XLA, which JAX computes by, calls a function of the extension module with the addresses of the arrays and with its stream
 (JAX's documentation, "Foreign function interface"). That function launches the kernel, which CuPy compiled. So XLA
 knows who reads and writes which memory, and a call costs the processor what any call of a compiled function does.
 """
@@ -126,7 +126,7 @@ def cupy_copy(x: Any) -> Any | None:
 
 
 def _words(parameter: Parameter) -> list[int]:
-    """A parameter as the native half has it: its kind, and its index or its value."""
+    """A parameter as the extension module has it: its kind, and its index or its value."""
     if isinstance(parameter, (Argument, Result)):
         return [0 if isinstance(parameter, Argument) else 1, parameter.number, 0]
     held = parameter.tobytes()
