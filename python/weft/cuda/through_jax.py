@@ -1,8 +1,8 @@
 """Kernels on arrays of JAX: launches that are part of JAX's own computations.
 
-XLA, which JAX computes by, calls a function of the extension module with the addresses of the arrays and with its stream
-(JAX's documentation, "Foreign function interface"). That function launches the kernel, which CuPy compiled. So XLA
-knows who reads and writes which memory, and a call costs the processor what any call of a compiled function does.
+XLA, which JAX computes by, calls a function of the extension module with the addresses of the arrays and with its
+stream (JAX's documentation, "Foreign function interface"). That function launches the kernel, which CuPy compiled. So
+XLA knows who reads and writes which memory, and a call costs the processor what any call of a compiled function does.
 """
 
 from __future__ import annotations
