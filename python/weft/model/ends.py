@@ -33,13 +33,14 @@ class Ends:
     between
         What is left for the network.
     held_up
-        Whether streams take longer than both ends by more than `BUSIER`, so that something else holds them up.
+        By length how much longer streams take than the busier end, as a share of that, where it is more than `BUSIER`,
+        so that something else holds them up.
     """
 
     send: tuple[float, float]
     receive: tuple[float, float]
     between: tuple[float, float]
-    held_up: bool
+    held_up: Mapping[int, float]
 
 
 def ends_of(
@@ -82,7 +83,7 @@ def _ends(
         return None
     rows: list[Floats] = []
     targets: list[float] = []
-    held_up = 0
+    held_up: dict[int, float] = {}
 
     def equation(parts: tuple[int, ...], length: int, seconds: float, weight: float) -> None:
         row = np.zeros(6)
@@ -100,7 +101,7 @@ def _ends(
                 ends = [min(one, gap) for one in ends]
                 ends[busier] = gap
             else:
-                held_up += 1
+                held_up[length] = gap / ends[busier] - 1.0
         for part, seconds in enumerate(ends):
             equation((part,), length, seconds, 1.0)
         equation((0, 1, 2), length, piece.seconds(length, hops), OF_WHOLE)
@@ -112,7 +113,7 @@ def _ends(
     coefficients[free] = optimize.nnls((design / scale)[:, free], np.array(targets))[0]
     lines = (coefficients / scale).reshape(3, 2)
     pairs = [(float(startup), float(byte_time)) for startup, byte_time in lines]
-    return Ends(pairs[0], pairs[1], pairs[2], 2 * held_up > len(lengths))
+    return Ends(pairs[0], pairs[1], pairs[2], held_up)
 
 
 def medians(samples: pl.DataFrame, benchmark: str) -> dict[int, float]:

@@ -409,12 +409,16 @@ def _residuals(one: FittedCurve) -> pl.DataFrame:
 
 def _held_up(parts: LogGP, curve: Curve) -> list[str]:
     """Where a stream is slower than both ends, which a simulated one is not."""
-    return [
-        f"{piece.first} to {piece.last} bytes: streams take longer than either end, so that something else holds them "
-        f"up, and simulated streams are faster"
-        for piece, ends in zip(curve.pieces, parts.ends, strict=False)
-        if ends is not None and ends.held_up
-    ]
+    notes = []
+    for piece, ends in zip(curve.pieces, parts.ends, strict=False):
+        if ends is not None and ends.held_up:
+            lengths = ", ".join(map(str, sorted(ends.held_up)))
+            notes.append(
+                f"{piece.first} to {piece.last} bytes: streams of messages of {lengths} bytes take up to "
+                f"{max(ends.held_up.values()):.0%} longer than either end, so that something else holds them up, such "
+                f"as a cache that the messages on their way do not fit into, and simulated streams are faster"
+            )
+    return notes
 
 
 def _failures(residuals: pl.DataFrame) -> list[str]:

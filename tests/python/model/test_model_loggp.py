@@ -76,6 +76,18 @@ def test_a_fitted_file_simulates_the_echo_it_was_fitted_to(parts):
     assert other == pytest.approx(own, rel=0.03)
 
 
+def test_lengths_at_which_something_else_holds_streams_up_are_named():
+    lengths = [8 << k for k in range(11)]
+    names = ("echo", "send-overhead", "receive-overhead", "bandwidth")
+    samples = pl.concat([weft.simulate("frontera", name, ranks=2, bytes=lengths) for name in names], how="diagonal")
+    assert not any("holds them up" in note for note in weft.fit(samples).notes)
+    slow = (pl.col("benchmark") == "bandwidth") & (pl.col("bytes") >= 4096)
+    slower = samples.with_columns(seconds=pl.when(slow).then(pl.col("seconds") * 3).otherwise(pl.col("seconds")))
+    (note,) = [note for note in weft.fit(slower).notes if "holds them up" in note]
+    assert "streams of messages of 4096, 8192 bytes take up to " in note
+    assert "simulated streams are faster" in note
+
+
 ENDS = st.floats(0.1, 5.0)
 
 
