@@ -50,7 +50,8 @@ def ends_of(
 
     The lines are found at once by non-negative least squares of relative errors: the sender's and the receiver's line
     through the overheads, their sum with the network's through the curve. A stream is held up by the busier end, and
-    its gap is then what that end takes, measured while messages follow each other.
+    its gap is then what that end takes, measured while messages follow each other. No end takes more than a message
+    without the other does.
 
     Parameters
     ----------
@@ -95,6 +96,7 @@ def _ends(
     for length in lengths:
         ends = [send[length], receive[length]]
         busier = int(np.argmax(ends))
+        whole = piece.seconds(length, hops)
         gap = gaps.get(length)
         if gap is not None:
             if gap <= ends[busier] * (1.0 + BUSIER):
@@ -102,9 +104,11 @@ def _ends(
                 ends[busier] = gap
             else:
                 held_up[length] = gap / ends[busier] - 1.0
+        # What an end takes longer than one message leaves it is of memory that many on their way fill.
+        ends[busier] = min(ends[busier], max(whole - ends[1 - busier], ends[1 - busier]))
         for part, seconds in enumerate(ends):
             equation((part,), length, seconds, 1.0)
-        equation((0, 1, 2), length, piece.seconds(length, hops), OF_WHOLE)
+        equation((0, 1, 2), length, whole, OF_WHOLE)
     # One length says nothing of a slope, and a line from it to nowhere would have any.
     free = np.array([True, True] * 3) if len(lengths) > 1 else np.array([True, False, True, False, True, True])
     design = np.array(rows)

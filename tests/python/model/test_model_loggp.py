@@ -88,6 +88,23 @@ def test_lengths_at_which_something_else_holds_streams_up_are_named():
     assert "simulated streams are faster" in note
 
 
+def test_no_end_takes_longer_than_the_message():
+    lengths = [8 << k for k in range(11)]
+    names = ("echo", "send-overhead", "receive-overhead")
+    samples = pl.concat([weft.simulate("frontera", name, ranks=2, bytes=lengths) for name in names], how="diagonal")
+    # Receives of many messages that wait in memory beyond the caches, which an echo never sees.
+    waiting = (pl.col("benchmark") == "receive-overhead") & (pl.col("bytes") >= 1024)
+
+    def fitted(factor):
+        seconds = pl.when(waiting).then(pl.col("seconds") * factor).otherwise(pl.col("seconds"))
+        return weft.fit(samples.with_columns(seconds=seconds)).loggp.ends[-1]
+
+    # How much longer than the message they take makes no difference.
+    slow, slower = fitted(4), fitted(8)
+    assert slower.receive == pytest.approx(slow.receive, rel=1e-6)
+    assert slow.receive[1] > fitted(1).receive[1]
+
+
 ENDS = st.floats(0.1, 5.0)
 
 
