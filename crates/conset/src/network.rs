@@ -79,6 +79,59 @@ impl Grid {
     }
 }
 
+/// How far it is to one destination on a grid, axis by axis; elsewhere only whether it is there.
+#[derive(Clone, Debug, Default)]
+pub struct Distances {
+    /// Of every vertex, axis by axis.
+    coordinates: Vec<u32>,
+    /// Steps along each axis by how much further the destination is, from the least to the most that it can be.
+    steps: Vec<Vec<u32>>,
+    /// Of the destination along each axis, where in the steps those from coordinate 0 are.
+    aimed: Vec<usize>,
+    destination: usize,
+}
+
+impl Distances {
+    pub fn new(network: &Network) -> Distances {
+        let Some(grid) = &network.grid else { return Distances { destination: usize::MAX, ..Distances::default() } };
+        let axes = 0..grid.extents.len();
+        let of_vertex = |vertex: usize| axes.clone().map(move |axis| grid.coordinate(vertex, axis) as u32);
+        let steps = |axis: usize| {
+            let (extent, stride) = (grid.extents[axis], grid.strides[axis]);
+            let from_first = |to| grid.offset(0, to * stride, axis).unsigned_abs();
+            let to_first = |from| grid.offset(from * stride, 0, axis).unsigned_abs();
+            (1..extent).rev().map(to_first).chain((0..extent).map(from_first)).collect()
+        };
+        Distances {
+            coordinates: (0..network.nodes).flat_map(of_vertex).collect(),
+            steps: axes.clone().map(steps).collect(),
+            aimed: vec![0; grid.extents.len()],
+            destination: usize::MAX,
+        }
+    }
+
+    /// Distances are those to this vertex from now on.
+    pub fn aim(&mut self, destination: usize) {
+        self.destination = destination;
+        let axes = self.steps.len();
+        for (axis, (aimed, steps)) in self.aimed.iter_mut().zip(&self.steps).enumerate() {
+            *aimed = self.coordinates[destination * axes + axis] as usize + steps.len() / 2;
+        }
+    }
+
+    /// Vertices of a path from one to the destination, without its own, at least.
+    #[inline]
+    pub fn of(&self, vertex: usize) -> u32 {
+        if self.steps.is_empty() {
+            return u32::from(vertex != self.destination);
+        }
+        let axes = self.steps.len();
+        let coordinates = &self.coordinates[vertex * axes..(vertex + 1) * axes];
+        let along = coordinates.iter().zip(&self.steps).zip(&self.aimed);
+        along.map(|((&coordinate, steps), &aimed)| steps[aimed - coordinate as usize]).sum()
+    }
+}
+
 impl Network {
     pub fn new(topology: &Topology) -> Network {
         Network::until(topology, &|| false).expect("nobody interrupts it")
@@ -214,5 +267,27 @@ impl Network {
             links[index] = (there != u32::MAX).then_some(there);
         }
         Some(links)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn distances_are_those_of_the_grid() {
+        let torus = |extents: &[usize]| Topology::Torus { extents: extents.to_vec() };
+        let mesh = Topology::Mesh { extents: vec![3, 5] };
+        for topology in [torus(&[4, 5]), torus(&[2, 3, 4]), torus(&[7, 1]), mesh, Topology::Hypercube { dimension: 3 }]
+        {
+            let network = Network::new(&topology);
+            let mut distances = Distances::new(&network);
+            for destination in 0..network.nodes {
+                distances.aim(destination);
+                for node in 0..network.nodes {
+                    assert_eq!(distances.of(node), network.hops_from(node)[destination], "{topology:?}");
+                }
+            }
+        }
     }
 }

@@ -160,6 +160,11 @@ impl LogicalChannels {
         LogicalChannels { wires: Wires::of(topology), ..LogicalChannels::new(topology.nodes(), topology.links(), cost) }
     }
 
+    /// Of a machine with `nodes` nodes whose links stand for so many parallel ones each.
+    pub fn of_counts(nodes: usize, counts: &[u32], cost: ConnectionCost) -> LogicalChannels {
+        LogicalChannels { wires: Wires::of_counts(counts), ..LogicalChannels::new(nodes, counts.len(), cost) }
+    }
+
     /// Runs phases one after another, all nodes being ready at time 0.
     ///
     /// Every phase costs a synchronisation and its initialisation (section 4.2.1); leaving the last one costs a

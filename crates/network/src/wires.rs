@@ -23,6 +23,12 @@ impl Wires {
         Wires { parallel: groups.flat_map(of_group).collect() }
     }
 
+    /// Where every link stands for so many parallel ones.
+    pub fn of_counts(counts: &[u32]) -> Wires {
+        let parallel = counts.iter().enumerate().filter(|(_, count)| **count > 1);
+        Wires { parallel: parallel.map(|(link, &count)| (link as u32, (link as u32, count))).collect() }
+    }
+
     /// Whether no link has others beside it.
     pub fn are_single(&self) -> bool {
         self.parallel.is_empty()

@@ -17,7 +17,7 @@ use weft_base::generator;
 
 use super::control::Control;
 use super::plan::{Placed, Plan};
-use crate::network::Network;
+use crate::network::{Distances, Network};
 use crate::pattern::ConnectionSet;
 use crate::resources::Resources;
 
@@ -169,52 +169,6 @@ impl Search {
     }
 }
 
-/// How far it is to one destination on a grid, axis by axis; elsewhere only whether it is there.
-struct Distances {
-    /// Of every vertex, axis by axis.
-    coordinates: Vec<u32>,
-    /// Steps from every coordinate of each axis to that of the destination.
-    steps: Vec<Vec<u32>>,
-    destination: usize,
-}
-
-impl Distances {
-    fn new(network: &Network) -> Distances {
-        let Some(grid) = &network.grid else {
-            return Distances { coordinates: Vec::new(), steps: Vec::new(), destination: usize::MAX };
-        };
-        let axes = 0..grid.extents.len();
-        let of_vertex = |vertex: usize| axes.clone().map(move |axis| grid.coordinate(vertex, axis) as u32);
-        let steps = grid.extents.iter().map(|&extent| vec![0; extent]).collect();
-        Distances { coordinates: (0..network.nodes).flat_map(of_vertex).collect(), steps, destination: usize::MAX }
-    }
-
-    fn aim(&mut self, network: &Network, destination: usize) {
-        if self.destination == destination {
-            return;
-        }
-        self.destination = destination;
-        let Some(grid) = &network.grid else { return };
-        for (axis, steps) in self.steps.iter_mut().enumerate() {
-            let first = destination - grid.coordinate(destination, axis) * grid.strides[axis];
-            for (coordinate, steps) in steps.iter_mut().enumerate() {
-                *steps = grid.offset(first + coordinate * grid.strides[axis], destination, axis).unsigned_abs();
-            }
-        }
-    }
-
-    /// Vertices of a path from one to the destination, without its own, at least.
-    #[inline]
-    fn of(&self, vertex: usize) -> u32 {
-        if self.steps.is_empty() {
-            return u32::from(vertex != self.destination);
-        }
-        let axes = self.steps.len();
-        let coordinates = &self.coordinates[vertex * axes..(vertex + 1) * axes];
-        coordinates.iter().zip(&self.steps).map(|(&coordinate, steps)| steps[coordinate as usize]).sum()
-    }
-}
-
 /// A plan with the fewest phases for which the rounds are enough, within the limits; none when interrupted before.
 pub fn route(
     set: &ConnectionSet,
@@ -300,7 +254,7 @@ impl<'a> Router<'a> {
                 break;
             }
             let (low, high) = self.window(connection);
-            self.distances.aim(self.network, self.set.connections[connection].destination as usize);
+            self.distances.aim(self.set.connections[connection].destination as usize);
             match self.shortest_of(low..=high, connection) {
                 Some((_, route, phase)) => self.take(connection, phase, route),
                 None => failed.push(connection),
@@ -566,7 +520,7 @@ mod tests {
             }
             prop_assert_eq!(&router.nodes[0], &used);
             prop_assert_eq!(Some(&router.lowest[0]), used.iter().min());
-            router.distances.aim(&network, destination);
+            router.distances.aim(destination);
             let least = by_relaxing(&network, &used, source, destination);
             let path = router.shortest(0, 0, u32::MAX);
             prop_assert_eq!(path.as_ref().map(|path| path.0), least);

@@ -8,7 +8,7 @@ use crate::bounds::Demand;
 use crate::pattern::Connection;
 
 /// Rounds of negotiation for each plan.
-const ROUNDS: usize = 60;
+const ROUNDS: usize = 150;
 
 /// Number of the first stream of random numbers, of which each try has one.
 const STREAM: u64 = 23_000;

@@ -23,7 +23,11 @@ const BASELINE_STEPS_BESIDE: (usize, usize) = (500_000, 16);
 /// Share of the effort that goes into dividing words among the phases of one plan.
 const DIVIDING: f64 = 0.15;
 
-/// The same of the first plan, where all phases are to take equally long: mostly others come nearer to the bound.
+/// Share of the effort that goes into packing connections into a phase less.
+const PACKING: f64 = 0.1;
+
+/// Share of the effort that goes into the first plan, where all phases are to take equally long: mostly others come nearer
+/// to the bound.
 const EVEN: f64 = 0.12;
 
 /// Share of the effort that is left then for the best of these plans.
@@ -67,6 +71,8 @@ impl Compilation<'_> {
     /// to gain.
     fn divided(&self, best: &mut Best) -> bool {
         let Some((_, plan)) = best.clone() else { return false };
+        // Every further plan is improved from here on, so it is worth some time that they have no phase too many.
+        let plan = self.packed(plan, best);
         let steps = self.control.budget() * DIVIDING;
         let even = Allowed::even(plan.len());
         let close = shares::improve(self, &plan, &even, self.control.budget() * EVEN, 20_000, best);
@@ -87,19 +93,8 @@ impl Compilation<'_> {
             if more.len() > self.phases_in(known) || self.control.is_over() {
                 break;
             }
-            shares::improve(self, &more, &Allowed::even(more.len()), steps, stream, best);
+            shares::improve(self, &more, &Allowed::even(more.len()), steps / 2.0, stream, best);
             if best.as_ref().is_none_or(|(seconds, _)| *seconds >= known) {
-                break;
-            }
-        }
-        for stream in 21_000.. {
-            let Some(phases) = best.as_ref().map(|(_, plan)| plan.len() - 1) else { break };
-            if phases < self.least as usize || self.control.is_over() {
-                break;
-            }
-            let Some(fewer) = improve::fewer(self, phases, FEWER_ROUNDS, stream, best) else { break };
-            shares::improve(self, &fewer, &Allowed::even(phases), steps, stream, best);
-            if best.as_ref().is_none_or(|(_, plan)| plan.len() > phases) {
                 break;
             }
         }
@@ -107,13 +102,30 @@ impl Compilation<'_> {
             // What is left is latency, which shorter routes may save.
             return self.is_near_bound(best);
         }
-        let left = (self.control.budget() - self.control.steps()) * LAST;
+        let is_near = self.is_near_bound(best);
+        let left = if is_near { steps } else { (self.control.budget() - self.control.steps()) * LAST };
         let last = best.as_ref().map(|(_, plan)| plan.clone());
         let improved = |plan: &Plan, best: &mut Best| {
             let allowed = if plan.len() == kind.least.len() { kind.clone() } else { Allowed::even(plan.len()) };
             shares::improve(self, plan, &allowed, left, 22_000, best)
         };
-        last.is_some_and(|plan| improved(&plan, best) && plan.len() <= self.least as usize)
+        let is_close = last.is_some_and(|plan| improved(&plan, best) && plan.len() <= self.least as usize);
+        is_close || is_near
+    }
+
+    /// The plan, or one with as few phases as there can be, or as are found, whatever their transfers take.
+    fn packed(&self, mut plan: Plan, best: &mut Best) -> Plan {
+        for stream in 21_000.. {
+            if plan.len() <= self.least as usize || self.control.is_over() {
+                break;
+            }
+            let fewer = improve::fewer(self, plan.len() - 1, FEWER_ROUNDS, stream, best)
+                .or_else(|| shares::fewer(self, &plan, self.control.budget() * PACKING, stream));
+            let Some(fewer) = fewer else { break };
+            self.consider(Some(fewer.clone()), best);
+            plan = fewer;
+        }
+        plan
     }
 
     fn is_near_bound(&self, best: &Best) -> bool {

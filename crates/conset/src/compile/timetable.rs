@@ -1,7 +1,9 @@
 //! Times of the transfers of a phase.
 
 use rustc_hash::FxHashMap;
+use weft_base::Picos;
 use weft_machine::Access;
+use weft_network::{Arbitration, ConnectionCost, ConnectionTransfer, LogicalChannels};
 
 use super::plan::{Placed, arrival_seconds, phase_seconds};
 use crate::network::{ASKED_EVERY, Network};
@@ -301,8 +303,64 @@ pub fn shorter(
     if is_least || !set.orders.is_empty() || phase.len().saturating_mul(2 * network.nodes) > MAX_TRIED {
         return None;
     }
-    let times = greedy(phase, resources, network, stop)?;
-    (arrival(phase, &times, resources) < seconds * (1.0 - 1e-9)).then_some(times)
+    let is_shorter = |times: &Times| arrival(phase, times, resources) < seconds * (1.0 - 1e-9);
+    let times = greedy(phase, resources, network, stop).filter(is_shorter)?;
+    Some(kept(phase, times, resources, network)).filter(is_shorter)
+}
+
+/// A timetable that is kept: where nodes, which know no more of it than their order, take longer, it is drawn out to what
+/// they take. A transfer that may begin early shares links with others that are to be through by then.
+fn kept(phase: &[Placed], mut times: Times, resources: &Resources, network: &Network) -> Times {
+    let last = times.iter().map(|(start, duration, _)| start + duration).fold(0.0, f64::max);
+    let is_whole = |(start, duration, _): &(f64, f64, Vec<Piece>)| *start == 0.0 && *duration >= last * (1.0 - 1e-9);
+    if times.iter().all(is_whole) {
+        return times;
+    }
+    let seconds = seconds_in_order(phase, &times, resources, network);
+    let factor = |(placed, (start, duration, _)): (&Placed, &(f64, f64, Vec<Piece>))| {
+        (seconds - resources.latency_seconds(hops(placed))) / (start + duration)
+    };
+    let factor = phase.iter().zip(&times).map(factor).fold(f64::INFINITY, f64::min);
+    if factor > 1.0 && factor.is_finite() {
+        for (start, duration, _) in &mut times {
+            (*start, *duration) = (*start * factor, *duration * factor);
+        }
+    }
+    times
+}
+
+/// Seconds until the last word of a phase has arrived whose nodes begin transfers in the order of a timetable, each as
+/// soon as both of its ends are through with those before it.
+fn seconds_in_order(phase: &[Placed], times: &Times, resources: &Resources, network: &Network) -> f64 {
+    let cost = ConnectionCost {
+        link_byte_time: resources.link_seconds,
+        send_byte_time: resources.access_seconds,
+        receive_byte_time: resources.access_seconds,
+        overlapped: resources.access == Access::Separate,
+        hop_time: resources.hop_seconds,
+        synchronisation: 0.0,
+        initialisation: 0.0,
+    };
+    let mut order: Vec<usize> = (0..phase.len()).collect();
+    order.sort_by(|&a, &b| times[a].0.total_cmp(&times[b].0));
+    let transfer = |index: usize| {
+        let placed = &phase[index];
+        let links = placed.route.windows(2).map(|pair| network.link(pair[0], pair[1]) as u32);
+        ConnectionTransfer {
+            from: placed.source(),
+            to: placed.destination(),
+            bytes: placed.words,
+            route: links.collect::<Vec<u32>>().into(),
+        }
+    };
+    let transfers: Vec<ConnectionTransfer> = order.into_iter().map(transfer).collect();
+    let mut channels = LogicalChannels::of_counts(network.nodes, &network.multiplicity, cost);
+    channels.phase(&transfers, Arbitration::InOrder, Picos::ZERO).end.seconds()
+}
+
+/// Links of a transfer's route.
+fn hops(placed: &Placed) -> usize {
+    placed.route.len() - 1
 }
 
 /// Seconds until the last word of a phase has arrived.

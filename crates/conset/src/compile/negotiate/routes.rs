@@ -4,7 +4,7 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 use super::Copy;
-use crate::network::{Grid, Network};
+use crate::network::{Distances, Grid, Network};
 
 /// More than any path costs.
 pub const UNREACHED: u32 = u32::MAX / 4;
@@ -158,6 +158,7 @@ pub struct Finder {
     /// Of a vertex that was reached, what the rest of its path costs at least.
     rest: Vec<u32>,
     now: u32,
+    distances: Distances,
     /// By the cost of the whole path at least; of equal ones first the one that is nearer to the destination.
     queue: BinaryHeap<Reverse<(u32, u32, u32)>>,
 }
@@ -178,14 +179,14 @@ impl Finder {
             self.from = vec![0; network.vertices];
             self.stamp = vec![0; network.vertices];
             self.rest = vec![0; network.vertices];
+            self.distances = Distances::new(network);
             self.now = 0;
         }
         self.now += 1;
         let indirect = network.vertices > network.nodes;
-        let rest = |vertex: usize| match &network.grid {
-            Some(grid) if !indirect => P::MIN_NODE * grid.distance(vertex, destination) as u32,
-            _ => 0,
-        };
+        self.distances.aim(destination);
+        let distances = &self.distances;
+        let rest = |vertex: usize| P::MIN_NODE * distances.of(vertex);
         let mut visited = 0;
         self.queue.clear();
         (self.cost[source], self.stamp[source], self.from[source]) = (prices.node(source), self.now, u32::MAX);

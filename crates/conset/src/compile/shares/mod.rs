@@ -14,7 +14,7 @@ use weft_base::generator;
 use super::candidates::{Best, Compilation};
 use super::plan::Plan;
 use crate::bounds::{Demand, least_switching, longest_value, lower_bounds};
-use state::State;
+use state::{Share, State};
 
 /// Keys of a state, beyond which it would take too much memory.
 const MAX_KEYS: usize = 8_000_000;
@@ -31,6 +31,9 @@ const MAX_BOLD: usize = 8;
 /// What a share more or less is worth, so that equals end with fewer.
 const SHARE: f64 = 0.01;
 
+/// Moves without progress before a phase less is given up.
+const PACKING_PATIENCE: usize = 200_000;
+
 /// How far above the bound of all phases, without switching, is good enough.
 const CLOSE: f64 = 1.01;
 
@@ -40,6 +43,41 @@ enum Move {
     Words { share: u32, phase: usize, words: u64, route: Option<Vec<u32>> },
     /// Another route in the same phase.
     Route { share: u32, route: Vec<u32> },
+}
+
+/// A share that is to have fewer words, so that a key is over its limit no more, and what that changes.
+struct Leaving {
+    share: u32,
+    connection: u32,
+    /// All of its words, and as many as are over the limit.
+    all: u64,
+    part: u64,
+    /// The change where all of them leave, and where the part does.
+    changes: [f64; 2],
+}
+
+impl Leaving {
+    fn of(state: &State, key: usize, share: u32) -> Leaving {
+        let own = &state.shares[share as usize];
+        let all = own.words;
+        // To free a channel all words have to go.
+        let is_channel = state.is_channels(state.phase_and_row(key).1);
+        let over = state.words_of(own.phase, own.route.len() - 1, state.excess(key)).max(1);
+        let part = if is_channel { all } else { all.min(over) };
+        let leaving = Leaving { share, connection: own.connection, all, part, changes: [0.0; 2] };
+        Leaving { changes: [all, part].map(|words| leaving.change(state, words)), ..leaving }
+    }
+
+    /// The change where so many words leave.
+    fn change(&self, state: &State, words: u64) -> f64 {
+        let own = &state.shares[self.share as usize];
+        let less = state.load_change(self.share, -(words as i64));
+        let change = state.change_of(own.phase, &own.rows, less);
+        match words == self.all {
+            true => change + state.change_of(own.phase, &own.channel_rows, -1) - SHARE,
+            false => change,
+        }
+    }
 }
 
 /// Whether words of these connections may be divided.
@@ -93,8 +131,7 @@ pub fn improve(
     best: &mut Best,
 ) -> bool {
     let demand = &compilation.demand;
-    let rows = 3 * demand.network.nodes + demand.network.links();
-    if plan.len() < 2 || plan.len() * rows > MAX_KEYS {
+    if plan.len() < 2 || plan.len() * keys_of_phase(demand) > MAX_KEYS {
         return false;
     }
     let bounds = lower_bounds(demand, false);
@@ -109,6 +146,7 @@ pub fn improve(
         random: generator(compilation.control.seed, stream),
         patience: 3000,
         bold: plan.len() <= MAX_BOLD,
+        users: Vec::new(),
     };
     let mut high = search.state.arrivals().iter().sum::<f64>();
     while high > least * CLOSE && !search.is_over(compilation, end) {
@@ -119,6 +157,53 @@ pub fn improve(
     high <= least * CLOSE
 }
 
+/// A plan with a phase less, if one is found while `steps` last: what was in the phase with the fewest words goes where it
+/// costs least, and nodes that have too many channels open then are relieved one by one, whatever transfers take.
+pub fn fewer(compilation: &Compilation, plan: &Plan, steps: f64, stream: u64) -> Option<Plan> {
+    let demand = &compilation.demand;
+    if plan.len() < 3 || plan.len() * keys_of_phase(demand) > MAX_KEYS {
+        return None;
+    }
+    let words = |phase: &usize| plan[*phase].iter().map(|placed| placed.words).sum::<u64>();
+    let last = (0..plan.len()).min_by_key(words)?;
+    compilation.report(&format!("packing {} phases", plan.len() - 1), &None);
+    let kept: Plan =
+        plan.iter().enumerate().filter(|(phase, _)| *phase != last).map(|(_, phase)| phase.clone()).collect();
+    let phases = kept.len();
+    let mut state = State::new(demand, &kept);
+    state.limit(&vec![f64::INFINITY; phases]);
+    for placed in &plan[last] {
+        let connection = placed.connection;
+        let mut best: Option<(f64, usize, Vec<u32>)> = None;
+        for phase in 0..phases {
+            if let Some(there) = state.share_in(connection, phase) {
+                best = Some((f64::NEG_INFINITY, phase, state.shares[there as usize].route.clone()));
+                break;
+            }
+            let Some(route) = state.route(connection, phase, placed.words) else { continue };
+            let change = state.change_of(phase, &state.channel_rows(&route), 1) + route.len() as f64 * SHARE;
+            if best.as_ref().is_none_or(|(known, ..)| change < *known) {
+                best = Some((change, phase, route));
+            }
+        }
+        let (_, phase, route) = best?;
+        match state.share_in(connection, phase) {
+            Some(there) => state.resize(there, placed.words as i64),
+            None => state.open(connection, phase, placed.words, route),
+        }
+    }
+    let end = compilation.control.steps() + steps;
+    let allowed = &Allowed::even(phases);
+    let random = generator(compilation.control.seed, stream);
+    let mut search = Search { state, allowed, random, patience: PACKING_PATIENCE, bold: false, users: Vec::new() };
+    search.within_limits(compilation, end).then(|| search.state.plan())
+}
+
+/// Keys that a phase has.
+fn keys_of_phase(demand: &Demand) -> usize {
+    3 * demand.network.nodes + demand.network.links()
+}
+
 struct Search<'a> {
     state: State<'a>,
     allowed: &'a Allowed,
@@ -127,6 +212,8 @@ struct Search<'a> {
     patience: usize,
     /// Whether it takes long steps first and goes on where it is stuck.
     bold: bool,
+    /// The shares of the key of the last step: kept, so that there is memory for those of the next.
+    users: Vec<u32>,
 }
 
 impl Search<'_> {
@@ -200,7 +287,7 @@ impl Search<'_> {
 
     /// One move for one key that is over its limit.
     fn step(&mut self, heat: f64) {
-        self.state.steps += 8;
+        self.state.steps += 32;
         let index = self.below(self.state.over.len());
         let key = self.state.over[index] as usize;
         let Some((change, chosen)) = self.best_move(key) else { return self.state.weigh(key) };
@@ -217,7 +304,8 @@ impl Search<'_> {
         let (phase, row) = self.state.phase_and_row(key);
         let mut best: Option<(f64, Move)> = None;
         let mut routes = 0;
-        let users = self.state.of_key[key].clone();
+        let mut users = std::mem::take(&mut self.users);
+        users.clone_from(&self.state.of_key[key]);
         let (first, shift) = (self.below(users.len().max(1)), self.below(self.state.phases));
         for index in 0..users.len() {
             let share = users[(first + index) % users.len()];
@@ -228,53 +316,43 @@ impl Search<'_> {
             if routes >= ENOUGH_ROUTES && best.as_ref().is_some_and(|(change, _)| *change < 0.0) {
                 break;
             }
+            let leaving = Leaving::of(&self.state, key, share);
             for step in 0..self.state.phases {
                 let target = (step + shift) % self.state.phases;
                 if target != phase {
-                    self.consider_phase(key, share, target, &mut routes, &mut best);
+                    self.consider_phase(&leaving, target, &mut routes, &mut best);
                 }
             }
         }
+        self.users = users;
         best
     }
 
     /// Words of a share to another phase: all, what is over here, or what fits there.
-    fn consider_phase(
-        &mut self,
-        key: usize,
-        share: u32,
-        phase: usize,
-        routes: &mut usize,
-        best: &mut Option<(f64, Move)>,
-    ) {
+    fn consider_phase(&mut self, leaving: &Leaving, phase: usize, routes: &mut usize, best: &mut Option<(f64, Move)>) {
         let state = &mut self.state;
         // Where nothing arrives in time anywhere else there is nothing else to count.
         state.steps += 2;
-        let own = &state.shares[share as usize];
-        let (connection, all, from, hops) = (own.connection, own.words, own.phase, own.route.len() - 1);
+        let &Leaving { share, connection, all, part, .. } = leaving;
         let there = state.share_in(connection, phase);
         let (already, hops_there) = match there {
             Some(there) => (state.shares[there as usize].words, state.shares[there as usize].route.len() - 1),
             None => (0, state.hops(connection)),
         };
+        if !state.is_in_time(phase, hops_there, already + 1) {
+            return;
+        }
         let ends = state.end_rows(connection);
         let slack = ends.iter().map(|&row| state.slack(state.key(phase, row))).min().unwrap_or(0);
         let slack = state.words_of(phase, hops_there, slack);
-        // To free a channel all words have to go.
-        let is_channel = state.is_channels(key % state.key(1, 0));
-        let part = if is_channel { all } else { all.min(state.words_of(from, hops, state.excess(key)).max(1)) };
         let amounts = [all, part, slack.min(part)];
         for (index, &words) in amounts.iter().enumerate() {
             let is_new = words > 0 && !amounts[..index].contains(&words);
             if !is_new || !state.is_in_time(phase, hops_there, already + words) {
                 continue;
             }
-            let less = state.load_change(share, -(words as i64));
-            let mut change = state.change_of(from, &state.shares[share as usize].rows, less);
             state.steps += 16;
-            if words == all {
-                change += state.change_of(from, &state.shares[share as usize].channel_rows, -1) - SHARE;
-            }
+            let mut change = leaving.changes.get(index).copied().unwrap_or_else(|| leaving.change(state, words));
             let known = best.as_ref().map_or(f64::INFINITY, |(change, _)| *change);
             let route = match there {
                 Some(there) => {
@@ -305,22 +383,26 @@ impl Search<'_> {
     /// Another route for a share.
     fn consider_route(&mut self, share: u32, best: &mut Option<(f64, Move)>) {
         let state = &mut self.state;
-        let own = state.shares[share as usize].clone();
-        let Some(route) = state.route(own.connection, own.phase, own.words) else { return };
-        let load = state.load(own.phase, route.len() - 1, own.words) as i64;
-        let before = own.load as i64;
+        let Share { connection, phase, words, load: before, .. } = state.shares[share as usize];
+        let Some(route) = state.route(connection, phase, words) else { return };
+        let own = &state.shares[share as usize];
+        if route == own.route {
+            return;
+        }
+        let load = state.load(phase, route.len() - 1, words) as i64;
+        let before = before as i64;
         let mut change = 0.0;
         let channels = (state.channel_rows(&route), &own.channel_rows, [1, 1]);
-        for (rows, known, [more, less]) in
-            [(state.rows_of(own.connection, &route), &own.rows, [load, before]), channels]
-        {
-            let (common, new): (Vec<u32>, Vec<u32>) = rows.iter().copied().partition(|row| known.contains(row));
-            let left: Vec<u32> = known.iter().copied().filter(|row| !rows.contains(row)).collect();
-            change += state.change_of(own.phase, &new, more);
-            change += state.change_of(own.phase, &common, more - less);
-            change += state.change_of(own.phase, &left, -less);
+        for (rows, known, [more, less]) in [(state.rows_of(connection, &route), &own.rows, [load, before]), channels] {
+            for &row in &rows {
+                let less = if known.contains(&row) { less } else { 0 };
+                change += state.change(state.key(phase, row), more - less);
+            }
+            for row in known.iter().filter(|row| !rows.contains(row)) {
+                change += state.change(state.key(phase, *row), -less);
+            }
         }
-        if route != own.route && best.as_ref().is_none_or(|(known, _)| change < *known) {
+        if best.as_ref().is_none_or(|(known, _)| change < *known) {
             *best = Some((change, Move::Route { share, route }));
         }
     }

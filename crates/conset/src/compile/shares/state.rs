@@ -15,7 +15,7 @@ const STEP: u32 = 16;
 const MAX_DETOUR: u32 = 16;
 
 /// What a channel too many counts, beside words that are an eighth of the limit too many, which count 2.
-const CHANNEL: f64 = 0.5;
+const CHANNEL: f32 = 0.5;
 
 /// Some of the words of a connection, in a phase over a route.
 #[derive(Clone)]
@@ -30,6 +30,27 @@ pub struct Share {
     pub rows: Vec<u32>,
     /// The rows that it takes a channel of.
     pub channel_rows: Vec<u32>,
+}
+
+/// What a key has, and may have: all that a change of it needs is together in memory.
+#[derive(Clone, Copy)]
+struct Key {
+    /// Words, or channels.
+    words: i64,
+    /// Those within the time of its phase.
+    limit: i64,
+    /// The reciprocal of the overuse that counts as much as the weight.
+    scale: f32,
+    weight: f32,
+}
+
+impl Key {
+    const UNLIMITED: Key = Key { words: 0, limit: i64::MAX / 4, scale: 0.0, weight: 1.0 };
+
+    fn penalty(self, over: i64) -> f64 {
+        let over = over.max(0) as f64 * f64::from(self.scale);
+        over * (over + 1.0)
+    }
 }
 
 /// The shares of all connections. Ports and channels of links are never overused; channels of a node, and the words of an
@@ -49,11 +70,7 @@ pub struct State<'a> {
     /// The shares of each connection, and those of each key.
     pub of_connection: Vec<Vec<u32>>,
     pub of_key: Vec<Vec<u32>>,
-    words: Vec<u64>,
-    /// Of each key, words within the time of its phase, and the reciprocal of the overuse that counts as much.
-    limits: Vec<u64>,
-    scales: Vec<f64>,
-    weights: Vec<f32>,
+    keys: Vec<Key>,
     /// Seconds that each phase may take until all has arrived.
     seconds: Vec<f64>,
     link_channels: Vec<u32>,
@@ -78,10 +95,7 @@ impl<'a> State<'a> {
             shares: Vec::new(),
             of_connection: vec![Vec::new(); demand.set.connections.len()],
             of_key: vec![Vec::new(); phases * rows],
-            words: vec![0; phases * rows],
-            limits: vec![u64::MAX / 4; phases * rows],
-            scales: vec![0.0; phases * rows],
-            weights: vec![1.0; phases * rows],
+            keys: vec![Key::UNLIMITED; phases * rows],
             seconds: vec![f64::INFINITY; phases],
             link_channels: vec![0; phases * links],
             starts: vec![0; phases * nodes],
@@ -111,7 +125,9 @@ impl<'a> State<'a> {
         if left * (1.0 + 1e-9) < alone {
             return words + (all / resources.word_seconds()).ceil() as u64;
         }
-        (words as f64 * all / left).ceil() as u64
+        let load = words as f64 * all / left;
+        // Rounded up: the function of the standard library is a call where the processor may be an old one.
+        load as u64 + u64::from((load as u64 as f64) < load)
     }
 
     /// Words whose load is `load`, about, where their way is of so many links.
@@ -133,31 +149,33 @@ impl<'a> State<'a> {
     /// Gives each phase so many seconds.
     pub fn limit(&mut self, seconds: &[f64]) {
         let resources = self.demand.resources;
+        let unlimited = Key::UNLIMITED.limit;
         let words =
-            |seconds: f64, each: f64| if each > 0.0 { (seconds / each * (1.0 + 1e-9)) as u64 } else { u64::MAX / 4 };
-        for key in 0..self.words.len() {
+            |seconds: f64, each: f64| if each > 0.0 { (seconds / each * (1.0 + 1e-9)) as i64 } else { unlimited };
+        for key in 0..self.keys.len() {
             let (phase, row) = self.phase_and_row(key);
-            self.limits[key] = match self.word_seconds(row) {
+            let limit = match self.word_seconds(row) {
                 Some(each) => words(seconds[phase], each),
-                None => resources.node_channels.map_or(u64::MAX / 4, u64::from),
+                None => resources.node_channels.map_or(unlimited, i64::from),
             };
-            let unit = if self.is_channels(row) { 1.0 } else { self.limits[key] as f64 / 8.0 + 1.0 };
-            self.scales[key] = 1.0 / unit;
+            let is_channels = self.is_channels(row);
+            let unit = if is_channels { 1.0 } else { limit as f32 / 8.0 + 1.0 };
+            let weight = if is_channels { CHANNEL } else { 1.0 };
+            self.keys[key] = Key { limit, scale: 1.0 / unit, weight, ..self.keys[key] };
         }
-        self.weights.fill(1.0);
         self.seconds = seconds.to_vec();
         for share in 0..self.shares.len() {
             let Share { phase, words, load, ref route, .. } = self.shares[share];
             let (before, now) = (load as i64, self.load(phase, route.len() - 1, words) as i64);
             for index in 0..self.shares[share].rows.len() {
                 let key = self.key(phase, self.shares[share].rows[index]);
-                self.words[key] = self.words[key].strict_add_signed(now - before);
+                self.keys[key].words += now - before;
             }
             self.shares[share].load = now as u64;
         }
         self.over.clear();
         self.over_index.fill(u32::MAX);
-        for key in 0..self.words.len() {
+        for key in 0..self.keys.len() {
             self.note(key);
         }
     }
@@ -189,7 +207,7 @@ impl<'a> State<'a> {
 
     /// Makes a key weigh more.
     pub fn weigh(&mut self, key: usize) {
-        self.weights[key] *= 1.2;
+        self.keys[key].weight *= 1.2;
     }
 
     /// Whether no node has too many channels open.
@@ -199,39 +217,41 @@ impl<'a> State<'a> {
 
     /// Words of a key beyond its limit.
     pub fn excess(&self, key: usize) -> u64 {
-        self.words[key].saturating_sub(self.limits[key])
+        let Key { words, limit, .. } = self.keys[key];
+        (words - limit).max(0) as u64
     }
 
     /// Words that a key can have besides.
     pub fn slack(&self, key: usize) -> u64 {
-        self.limits[key].saturating_sub(self.words[key])
+        let Key { words, limit, .. } = self.keys[key];
+        (limit - words).max(0) as u64
     }
 
     /// How much worse the overuse of a key is with `more` words: a little overuse counts little, but not nothing.
+    #[inline]
     pub fn change(&self, key: usize, more: i64) -> f64 {
-        let row = key % self.rows;
-        let penalty = |words: i64| {
-            let over = (words - self.limits[key] as i64).max(0) as f64 * self.scales[key];
-            over * (over + 1.0)
-        };
-        let words = self.words[key] as i64;
-        let each = f64::from(self.weights[key]) * if self.is_channels(row) { CHANNEL } else { 1.0 };
-        (penalty(words + more) - penalty(words)) * each
+        let key = self.keys[key];
+        let over = key.words - key.limit;
+        if over.max(over + more) <= 0 {
+            return 0.0;
+        }
+        (key.penalty(over + more) - key.penalty(over)) * f64::from(key.weight)
     }
 
     /// The change where all rows of a share get `more` words.
+    #[inline]
     pub fn change_of(&self, phase: usize, rows: &[u32], more: i64) -> f64 {
         rows.iter().map(|&row| self.change(self.key(phase, row), more)).sum()
     }
 
     /// The whole overuse, each key for itself.
     pub fn overuse(&self) -> f64 {
-        let of = |&key: &u32| self.excess(key as usize) as f64 * self.scales[key as usize];
+        let of = |&key: &u32| self.excess(key as usize) as f64 * f64::from(self.keys[key as usize].scale);
         self.over.iter().map(of).sum()
     }
 
     fn note(&mut self, key: usize) {
-        let over = self.words[key] > self.limits[key];
+        let over = self.keys[key].words > self.keys[key].limit;
         let index = self.over_index[key];
         if over && index == u32::MAX {
             self.over_index[key] = self.over.len() as u32;
@@ -293,7 +313,7 @@ impl<'a> State<'a> {
         (own.words, own.load) = (own.words.strict_add_signed(more), own.load.strict_add_signed(change));
         for index in 0..self.shares[share as usize].rows.len() {
             let key = self.key(phase, self.shares[share as usize].rows[index]);
-            self.words[key] = self.words[key].strict_add_signed(change);
+            self.keys[key].words += change;
             self.note(key);
         }
     }
@@ -320,7 +340,7 @@ impl<'a> State<'a> {
         for (row, load) in takes {
             let key = self.key(phase, row);
             self.of_key[key].push(share);
-            self.words[key] += load;
+            self.keys[key].words += load as i64;
             self.note(key);
         }
         self.of_connection[connection as usize].push(share);
@@ -341,7 +361,7 @@ impl<'a> State<'a> {
         }
         for &row in &closed.channel_rows {
             let key = self.key(closed.phase, row);
-            self.words[key] -= 1;
+            self.keys[key].words -= 1;
             self.note(key);
         }
         self.of_connection[closed.connection as usize].retain(|&other| other != share);
@@ -377,15 +397,12 @@ impl<'a> State<'a> {
             multiplicity: &network.multiplicity,
             nodes,
             link_channels: &self.link_channels[phase * links..(phase + 1) * links],
-            used: &self.words[keys.clone()],
-            weights: &self.weights[keys.clone()],
-            limits: &self.limits[keys.clone()],
-            scales: &self.scales[keys],
-            load: self.load(phase, hops[connection as usize] as usize, words),
+            keys: &self.keys[keys],
+            load: self.load(phase, hops[connection as usize] as usize, words) as i64,
         };
         let most = STEP * (hops[connection as usize] + MAX_DETOUR);
         let (cheapest, visited) = self.finder.cheapest(network, &open, true, (source, destination), most);
-        self.steps += 4 * visited;
+        self.steps += 8 * visited;
         cheapest.map(|(_, route)| route).filter(|route| self.is_in_time(phase, route.len() - 1, words))
     }
 
@@ -415,12 +432,9 @@ struct Open<'a> {
     nodes: usize,
     link_channels: &'a [u32],
     /// Of the rows of the phase.
-    used: &'a [u64],
-    weights: &'a [f32],
-    limits: &'a [u64],
-    scales: &'a [f64],
+    keys: &'a [Key],
     /// Of the share that is to be opened, over its shortest path.
-    load: u64,
+    load: i64,
 }
 
 impl Prices for Open<'_> {
@@ -431,9 +445,12 @@ impl Prices for Open<'_> {
         if vertex >= self.nodes {
             return STEP;
         }
-        let row = self.used.len() - self.nodes + vertex;
-        let over = (self.used[row] + 1).saturating_sub(self.limits[row]) as f32;
-        STEP + (over * self.weights[row] * (4 * STEP) as f32).min(1e6) as u32
+        let key = self.keys[self.keys.len() - self.nodes + vertex];
+        let over = key.words + 1 - key.limit;
+        if over <= 0 {
+            return STEP;
+        }
+        STEP + (over as f32 * key.weight / CHANNEL * (4 * STEP) as f32).min(1e6) as u32
     }
 
     #[inline]
@@ -442,9 +459,12 @@ impl Prices for Open<'_> {
         if self.resources.link_channels.is_some_and(|limit| self.link_channels[link] >= limit * wires) {
             return UNREACHED;
         }
-        let row = 2 * self.nodes + link;
-        let over = (self.used[row] + self.load).saturating_sub(self.limits[row]) as f64;
-        (over * self.scales[row] * f64::from(self.weights[row]) * 8.0 * f64::from(STEP)).min(1e6) as u32
+        let key = self.keys[2 * self.nodes + link];
+        let over = key.words + self.load - key.limit;
+        if over <= 0 {
+            return 0;
+        }
+        (over as f32 * key.scale * key.weight * (8 * STEP) as f32).min(1e6) as u32
     }
 }
 
@@ -543,7 +563,8 @@ mod tests {
                 expected.extend(load.link_words);
                 expected.extend(load.channels.iter().map(|&channels| u64::from(channels)));
             }
-            prop_assert_eq!(&state.words, &expected);
+            let words: Vec<u64> = state.keys.iter().map(|key| key.words as u64).collect();
+            prop_assert_eq!(&words, &expected);
             let mut over: Vec<u32> = state.over.clone();
             over.sort_unstable();
             let limit =
