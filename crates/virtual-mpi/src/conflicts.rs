@@ -169,7 +169,7 @@ pub struct Completion {
 /// The memory of elements, unless it is in many pieces.
 fn ranges_of(elements: &Elements) -> Option<Vec<Range>> {
     let Elements { address, count, datatype, .. } = elements;
-    let pieces = if datatype.is_dense() { datatype.runs.len() } else { datatype.runs.len().saturating_mul(*count) };
+    let pieces = datatype.pieces.len().saturating_mul(if datatype.is_dense() { 1 } else { *count });
     if pieces > MAX_RANGES {
         return None;
     }

@@ -2,6 +2,7 @@
 
 mod external;
 mod kinds;
+mod pieces;
 mod predefined;
 
 use std::cell::{Cell, RefCell};
@@ -15,6 +16,7 @@ use crate::abi::Aint;
 use crate::attribute::Attributes;
 
 pub use kinds::names;
+pub use pieces::Pieces;
 pub use predefined::{
     DOUBLE_INT, FLOAT_INT, LONG_DOUBLE_INT, LONG_INT, PREDEFINED_PAIRS, SHORT_INT, TWO_INT, predefined,
 };
@@ -110,7 +112,8 @@ pub struct Datatype {
     pub size: usize,
     pub lb: Aint,
     pub extent: Aint,
-    pub runs: Vec<Run>,
+    /// What it is made of.
+    pub pieces: Pieces,
     /// What its elements are.
     pub kinds: ElementKinds,
     /// What the extent of a structure of it is a multiple of.
@@ -133,13 +136,13 @@ pub struct Block<'a> {
 }
 
 impl Datatype {
-    fn of_runs(runs: Vec<Run>, lb: Aint, ub: Aint, alignment: Aint, contents: Contents) -> Datatype {
+    fn of_pieces(pieces: Pieces, lb: Aint, ub: Aint, alignment: Aint, contents: Contents) -> Datatype {
         Datatype {
-            size: runs.iter().map(Run::bytes).sum(),
-            kinds: kinds::kinds_of(&runs),
+            size: pieces.bytes(),
+            kinds: kinds::kinds_of(pieces.list()),
             lb,
             extent: ub - lb,
-            runs,
+            pieces,
             alignment,
             has_own_bounds: false,
             predefined: None,
@@ -151,15 +154,15 @@ impl Datatype {
     }
 
     /// What another process describes by its elements and its bounds.
-    pub fn of_elements(runs: Vec<Run>, (lb, ub): (Aint, Aint), predefined: Option<c_int>) -> Datatype {
-        Datatype { predefined, ..Datatype::of_runs(runs, lb, ub, 1, Contents::default()) }
+    pub fn of_elements(pieces: Pieces, (lb, ub): (Aint, Aint), predefined: Option<c_int>) -> Datatype {
+        Datatype { predefined, ..Datatype::of_pieces(pieces, lb, ub, 1, Contents::default()) }
     }
 
     /// One of the standard's own: elements at offsets, and its extent.
     pub fn named(handle: c_int, name: &str, elements: &[(Aint, Basic)], extent: Aint) -> Datatype {
-        let mut runs = Vec::new();
+        let mut pieces = Pieces::default();
         for &(offset, basic) in elements {
-            push(&mut runs, Run { offset, basic, count: 1 });
+            pieces.push(Run { offset, basic, count: 1 });
         }
         let alignment = elements.iter().map(|(_, basic)| alignment(*basic)).max().unwrap_or(1);
         let contents = Contents { combiner: combiner::NAMED, ..Contents::default() };
@@ -167,17 +170,17 @@ impl Datatype {
             predefined: Some(handle),
             name: RefCell::new(name.as_bytes().to_vec()),
             committed: Cell::new(true),
-            ..Datatype::of_runs(runs, 0, extent, alignment, contents)
+            ..Datatype::of_pieces(pieces, 0, extent, alignment, contents)
         }
     }
 
     /// Blocks one after another.
     pub fn of_blocks<'a>(blocks: impl IntoIterator<Item = Block<'a>>, contents: Contents) -> Datatype {
-        let (mut runs, mut lb, mut ub) = (Vec::new(), Aint::MAX, Aint::MIN);
+        let (mut pieces, mut lb, mut ub) = (Pieces::default(), Aint::MAX, Aint::MIN);
         let (mut alignment, mut has_own_bounds) = (1, false);
         let (mut own_lb, mut own_ub): (Option<Aint>, Option<Aint>) = (None, None);
         for block in blocks {
-            if runs.len() > MAX_RUNS {
+            if pieces.is_too_long() {
                 break;
             }
             let old = block.datatype;
@@ -199,17 +202,16 @@ impl Datatype {
             let (low, high) = (block.displacement.min(last), block.displacement.max(last));
             lb = lb.min(low + old.lb);
             ub = ub.max(high + old.lb + old.extent);
-            if old.is_dense() {
-                if let Some(&run) = old.runs.first() {
-                    push(&mut runs, Run { offset: block.displacement, count: run.count * block.count, ..run });
-                }
+            if pieces.is_empty() {
+                pieces = old.pieces.repeated(block.count, old.extent, block.displacement);
                 continue;
             }
-            for index in 0..(block.count as Aint).min(MAX_RUNS as Aint + 1) {
-                let shift = block.displacement + index * old.extent;
-                for &run in &old.runs {
-                    push(&mut runs, Run { offset: run.offset + shift, ..run });
+            pieces = pieces.listed();
+            match old.pieces.only() {
+                Some(&run) if old.is_dense() => {
+                    pieces.push(Run { offset: block.displacement, count: run.count * block.count, ..run });
                 }
+                _ => pieces.extend(&old.pieces.repeated(block.count, old.extent, block.displacement), 0),
             }
         }
         if lb > ub {
@@ -217,7 +219,16 @@ impl Datatype {
         }
         has_own_bounds |= own_lb.is_some() || own_ub.is_some();
         let (lb, ub) = (own_lb.unwrap_or(lb), own_ub.unwrap_or(ub));
-        Datatype { has_own_bounds, ..Datatype::of_runs(runs, lb, ub, alignment, contents) }
+        Datatype { has_own_bounds, ..Datatype::of_pieces(pieces, lb, ub, alignment, contents) }
+    }
+
+    /// One at equal distances in bytes.
+    pub fn repeated(old: &Datatype, count: usize, stride: Aint, contents: Contents) -> Datatype {
+        let last = (count.max(1) as Aint - 1) * stride;
+        let (lb, ub) = (old.lb + last.min(0), old.ub() + last.max(0));
+        let pieces = old.pieces.repeated(count, stride, 0);
+        let has_own_bounds = old.has_own_bounds;
+        Datatype { has_own_bounds, ..Datatype::of_pieces(pieces, lb, ub, old.alignment, contents) }
     }
 
     /// Blocks as the members of a structure: its extent is padded as a compiler pads it.
@@ -232,13 +243,13 @@ impl Datatype {
 
     /// The same bytes with other bounds.
     pub fn resized(old: &Datatype, lb: Aint, extent: Aint, contents: Contents) -> Datatype {
-        let resized = Datatype::of_runs(old.runs.clone(), lb, lb + extent, old.alignment, contents);
+        let resized = Datatype::of_pieces(old.pieces.clone(), lb, lb + extent, old.alignment, contents);
         Datatype { has_own_bounds: true, ..resized }
     }
 
     /// The same once more.
     pub fn duplicate(old: &Datatype, contents: Contents) -> Datatype {
-        let copy = Datatype::of_runs(old.runs.clone(), old.lb, old.lb + old.extent, old.alignment, contents);
+        let copy = Datatype::of_pieces(old.pieces.clone(), old.lb, old.lb + old.extent, old.alignment, contents);
         copy.committed.set(old.committed.get());
         Datatype { has_own_bounds: old.has_own_bounds, ..copy }
     }
@@ -250,10 +261,9 @@ impl Datatype {
 
     /// Whether any number of them is one stretch of equal elements.
     pub fn is_dense(&self) -> bool {
-        match self.runs.as_slice() {
-            [] => self.extent == 0,
-            [run] => run.offset == 0 && self.lb == 0 && self.extent == run.bytes() as Aint,
-            _ => false,
+        match self.pieces.only() {
+            Some(run) => run.offset == 0 && self.lb == 0 && self.extent == run.bytes() as Aint,
+            None => self.pieces.is_empty() && self.extent == 0,
         }
     }
 
@@ -263,18 +273,18 @@ impl Datatype {
 
     /// The first byte that is used.
     pub fn true_lb(&self) -> Aint {
-        self.runs.iter().map(|run| run.offset).min().unwrap_or(0)
+        self.pieces.bounds().map_or(0, |(low, _)| low)
     }
 
     /// From the first byte that is used to behind the last.
     pub fn true_extent(&self) -> Aint {
-        self.runs.iter().map(Run::end).max().map_or(0, |end| end - self.true_lb())
+        self.pieces.bounds().map_or(0, |(low, high)| high - low)
     }
 
     /// What all elements are, if they are all alike.
     pub fn only_basic(&self) -> Option<Basic> {
-        let first = self.runs.first()?.basic;
-        self.runs.iter().all(|run| run.basic == first).then_some(first)
+        let first = self.pieces.list().first()?.basic;
+        self.pieces.list().iter().all(|run| run.basic == first).then_some(first)
     }
 
     /// The standard's own datatype that all elements are, where there is one such.
@@ -290,7 +300,7 @@ impl Datatype {
 
     /// Elements of one.
     pub fn elements(&self) -> usize {
-        self.runs.iter().map(|run| run.count).sum()
+        self.pieces.elements()
     }
 
     /// How many elements `bytes` bytes are; none where they end within one.
@@ -300,7 +310,7 @@ impl Datatype {
         }
         let mut count = bytes / self.size * self.elements();
         let mut rest = bytes % self.size;
-        for run in &self.runs {
+        for run in (0..self.pieces.len()).map(|index| self.pieces.at(index)) {
             let whole = (rest / usize::from(run.basic.size)).min(run.count);
             count += whole;
             rest -= whole * usize::from(run.basic.size);
@@ -345,15 +355,13 @@ impl Datatype {
     /// Every stretch of `count` of them, in order.
     pub fn each_run(&self, count: usize, mut act: impl FnMut(Aint, &Run)) {
         if self.is_dense() {
-            if let Some(run) = self.runs.first() {
+            if let Some(run) = self.pieces.only() {
                 act(run.offset, &Run { count: run.count * count, ..*run });
             }
             return;
         }
         for index in 0..count as Aint {
-            for run in &self.runs {
-                act(run.offset + index * self.extent, run);
-            }
+            self.pieces.each(index * self.extent, &mut act);
         }
     }
 }
@@ -365,19 +373,7 @@ fn alignment(basic: Basic) -> Aint {
     }
 }
 
-/// Adds a run; one that continues the last becomes a part of it.
-fn push(runs: &mut Vec<Run>, run: Run) {
-    if let Some(last) = runs.last_mut()
-        && last.basic == run.basic
-        && last.end() == run.offset
-    {
-        last.count += run.count;
-        return;
-    }
-    runs.push(run);
-}
-
-/// No datatype has more runs: each is kept.
+/// No datatype lists more runs; what repeats at regular distances is not listed.
 pub const MAX_RUNS: usize = 1 << 24;
 
 #[cfg(test)]
@@ -457,8 +453,9 @@ mod tests {
         fn bytes_and_bounds_are_those_of_the_type_map(shape in shapes()) {
             let (bytes, lb, ub) = type_map(&shape);
             let tested = datatype(&shape);
-            let runs = tested.runs.iter().flat_map(|run| (0..run.bytes() as Aint).map(|byte| run.offset + byte));
-            prop_assert_eq!(runs.collect::<Vec<_>>(), bytes.clone());
+            let mut listed: Vec<Aint> = Vec::new();
+            tested.each_run(1, |offset, run| listed.extend(offset..offset + run.bytes() as Aint));
+            prop_assert_eq!(listed, bytes.clone());
             prop_assert_eq!((tested.size, tested.lb, tested.ub()), (bytes.len(), lb, ub));
         }
 

@@ -53,7 +53,7 @@ pub fn handle(rank: &Rank, call: &'static str, object: Object, fault: Fault) -> 
     // Kinds of attributes are looked at before the window, as MPICH has it: the error is one of no object.
     let object = match object {
         Object::Win(_) if fault.class == class::ERR_KEYVAL => Object::None,
-        Object::None => fault.comm.filter(|&comm| comm != abi::COMM_SELF).map_or(Object::None, Object::Comm),
+        Object::None => fault.comm.filter(|&comm| comm != abi::COMM_NULL).map_or(Object::None, Object::Comm),
         object => object,
     };
     let code = rank.remember(fault);

@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use weft_comm::Buffer;
 
 use crate::abi::Aint;
-use crate::datatype::{Datatype, Run};
+use crate::datatype::{Datatype, Pieces};
 use crate::fault::{Answer, Fault, class};
 use crate::operation::Operation;
 
@@ -119,7 +119,7 @@ struct Described {
 
 #[derive(Serialize, Deserialize)]
 struct DescribedType {
-    runs: Vec<Run>,
+    pieces: Pieces,
     bounds: (Aint, Aint),
     predefined: Option<c_int>,
 }
@@ -127,11 +127,11 @@ struct DescribedType {
 impl DescribedType {
     fn of(datatype: &Datatype) -> DescribedType {
         let bounds = (datatype.lb, datatype.ub());
-        DescribedType { runs: datatype.runs.clone(), bounds, predefined: datatype.predefined }
+        DescribedType { pieces: datatype.pieces.clone(), bounds, predefined: datatype.predefined }
     }
 
     fn datatype(self) -> Rc<Datatype> {
-        Rc::new(Datatype::of_elements(self.runs, self.bounds, self.predefined))
+        Rc::new(Datatype::of_elements(self.pieces, self.bounds, self.predefined))
     }
 }
 

@@ -184,7 +184,7 @@ fn is_defined(op: Op, of: Basic) -> bool {
 /// The value and the index of a pair, if the datatype is one.
 fn pair_of(datatype: &Datatype) -> Option<(Run, Run)> {
     datatype.predefined?;
-    match *datatype.runs.as_slice() {
+    match *datatype.pieces.list() {
         [value, index] if value.count == 1 && index.count == 1 => Some((value, index)),
         // Two alike lie in one run.
         [both] if both.count == 2 => {
@@ -212,11 +212,10 @@ unsafe fn combine_predefined(op: Op, input: *const u8, inout: *mut u8, count: us
             }
             continue;
         }
-        for run in &datatype.runs {
-            let (offset, elements) = (shift + run.offset, run.count * times);
+        datatype.pieces.each(shift, &mut |offset, run| {
             // SAFETY: the run lies within the element.
-            unsafe { combine_run(op, input.offset(offset), inout.offset(offset), elements, run) };
-        }
+            unsafe { combine_run(op, input.offset(offset), inout.offset(offset), run.count * times, run) };
+        });
     }
 }
 

@@ -128,8 +128,10 @@ pub struct Request {
     /// The program has freed it while it went on.
     pub freed: Cell<bool>,
     pub is_cancelled: Cell<bool>,
-    /// The communicator whose error handler is called.
+    /// The communicator whose error handler is called; `MPI_COMM_NULL` where it is of none that the program has.
     pub comm: c_int,
+    /// The session of the file or window that it is of: the communicators of those are weft's own.
+    pub session: Option<u32>,
     /// The memory that it uses while it is pending, where that is known.
     pub used: Cell<Option<Used>>,
 }
@@ -144,12 +146,18 @@ impl Request {
             freed: Cell::new(false),
             is_cancelled: Cell::new(false),
             comm,
+            session: None,
             used: Cell::new(None),
         }
     }
 
     pub fn persistent(start: Start, comm: c_int) -> Request {
         Request { start: Some(start), ..Request::new(State::Inactive, comm) }
+    }
+
+    /// Of a file or a window whose communicator is of a session.
+    pub fn of_session(state: State, session: u32) -> Request {
+        Request { session: Some(session), ..Request::new(state, abi::COMM_NULL) }
     }
 
     pub fn is_active(&self) -> bool {

@@ -26,11 +26,10 @@ impl Used {
         call: &'static str,
     ) -> Option<Used> {
         let bytes = datatype.size.saturating_mul(count);
-        let is_one_piece = datatype.is_dense() || (count == 1 && datatype.runs.len() == 1);
-        if bytes == 0 || !is_one_piece {
+        if bytes == 0 || !(datatype.is_dense() || count == 1) {
             return None;
         }
-        let start = address.addr().wrapping_add_signed(datatype.runs[0].offset);
+        let start = address.addr().wrapping_add_signed(datatype.pieces.only()?.offset);
         Some(Used { start, end: start.saturating_add(bytes), writes, call })
     }
 

@@ -16,7 +16,7 @@ use crate::functions::*;
 use crate::inner::Aint;
 use crate::objects::Kind;
 use crate::passing::Function;
-use crate::translation::{Fint, Handle, Status, code_out, comm_in, datatype_in, keyval_in, win_in};
+use crate::translation::{Fint, Handle, Status, code_out, comm_in, datatype_in, keyval_in, value_out, win_in};
 
 /// Ranks and indices that are none, in both languages.
 const UNDEFINED: c_int = -32766;
@@ -414,7 +414,14 @@ unsafe fn get(of: &Function, object: c_int, keyval: Fint, value: *mut Aint, flag
     // SAFETY: functions that tell attributes to Fortran have these parameters.
     unsafe {
         let get: unsafe extern "C" fn(c_int, c_int, *mut Aint, *mut c_int, c_int) -> c_int = of.get();
-        code_out(get(object, keyval_in(keyval), value, flag, 0))
+        let result = get(object, keyval_in(keyval), value, flag, 0);
+        if let Some(translate) = value_out(keyval)
+            && result == 0
+            && *flag != 0
+        {
+            value.write(translate(value.read() as c_int) as Aint);
+        }
+        code_out(result)
     }
 }
 

@@ -3,9 +3,12 @@
 #![allow(non_snake_case, clippy::missing_safety_doc, clippy::too_many_arguments, reason = "as the standard has them")]
 
 use std::ffi::{c_char, c_int, c_void};
+use std::sync::atomic::{AtomicI32, Ordering};
 
 use crate::passing::Function;
-use crate::translation::{Handle, Status, code_in, code_out, comm_in, datatype_in, info_in, win_in};
+use crate::translation::{
+    Handle, Status, code_in, code_out, comm_in, datatype_in, info_in, keyval_in, value_out, win_in,
+};
 
 /// An attribute is not copied.
 #[unsafe(no_mangle)]
@@ -104,6 +107,44 @@ unsafe fn text<const INNER: usize>(
 const ERROR: (usize, usize) = (512, 256);
 const NAME: (usize, usize) = (128, 64);
 const KEY: (usize, usize) = (256, 36);
+
+/// An attribute of an object of the library. Values are addresses: each number that is translated has one here.
+unsafe fn attribute(function: &Function, object: c_int, keyval: c_int, value: *mut c_void, flag: *mut c_int) -> c_int {
+    static NUMBERS: [AtomicI32; 12] = [const { AtomicI32::new(0) }; 12];
+    // SAFETY: functions that tell attributes have these parameters; where there is one of these, its value is the address
+    // of a number.
+    unsafe {
+        let function: unsafe extern "C" fn(c_int, c_int, *mut c_void, *mut c_int) -> c_int = function.get();
+        let result = function(object, keyval_in(keyval), value, flag);
+        if let Some(translate) = value_out(keyval)
+            && result == 0
+            && *flag != 0
+        {
+            let address = value.cast::<*const c_int>();
+            let number = &NUMBERS[keyval as usize];
+            number.store(translate(address.read().read()), Ordering::Relaxed);
+            address.write(number.as_ptr());
+        }
+        code_out(result)
+    }
+}
+
+pub unsafe extern "C" fn MPI_Comm_get_attr(comm: Handle, keyval: c_int, value: *mut c_void, flag: *mut c_int) -> c_int {
+    static FUNCTION: Function = Function::new(c"MPI_Comm_get_attr");
+    // SAFETY: the program keeps to what MPI asks for.
+    unsafe { attribute(&FUNCTION, comm_in(comm), keyval, value, flag) }
+}
+
+pub unsafe extern "C" fn MPI_Attr_get(comm: Handle, keyval: c_int, value: *mut c_void, flag: *mut c_int) -> c_int {
+    // SAFETY: the parameters are the same.
+    unsafe { MPI_Comm_get_attr(comm, keyval, value, flag) }
+}
+
+pub unsafe extern "C" fn MPI_Win_get_attr(win: Handle, keyval: c_int, value: *mut c_void, flag: *mut c_int) -> c_int {
+    static FUNCTION: Function = Function::new(c"MPI_Win_get_attr");
+    // SAFETY: the program keeps to what MPI asks for.
+    unsafe { attribute(&FUNCTION, win_in(win), keyval, value, flag) }
+}
 
 pub unsafe extern "C" fn MPI_Error_string(errorcode: c_int, string: *mut c_char, resultlen: *mut c_int) -> c_int {
     static FUNCTION: Function = Function::new(c"MPI_Error_string");

@@ -268,6 +268,20 @@ pub fn combiner_out(combiner: c_int) -> c_int {
     combiner - 1
 }
 
+/// Models of memory of windows: one copy or two.
+fn model_out(model: c_int) -> c_int {
+    if model == 2 { 0 } else { model }
+}
+
+/// What becomes of the value of an attribute by its key, where the value is a number with a name.
+pub fn value_out(keyval: c_int) -> Option<fn(c_int) -> c_int> {
+    match KEYVALS.get(usize::try_from(keyval).ok()?)? {
+        0x6440_0003 | 0x6440_0005 => Some(rank_out),
+        0x6600_0009 => Some(model_out),
+        _ => None,
+    }
+}
+
 /// Keys of the attributes that the standard has, in Open MPI's order.
 const KEYVALS: [c_int; 12] = [
     0x6440_0001, // tag_ub

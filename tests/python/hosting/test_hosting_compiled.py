@@ -98,6 +98,30 @@ def test_a_program_prints_the_same_whichever_interface_it_was_compiled_for(tmp_p
         assert virtual(program, ranks=5) == expected
 
 
+OF_ATTRIBUTES = """there 1 1 1 1
+host none 1, all reach files 1
+allocated 1, unified 1
+unified in Fortran 1 1
+"""
+
+
+@pytest.mark.skipif(not open_mpi_path().exists(), reason="the library with Open MPI's interface is not built")
+def test_values_of_attributes_are_open_mpis(tmp_path):
+    source = Path(__file__).parent / "compiled" / "openmpi" / "attributes.c"
+    program = tmp_path / "attributes"
+    subprocess.run(["cc", "-O1", "-o", str(program), str(source), str(open_mpi_path())], check=True)
+    assert virtual(program, ranks=1) == sorted(OF_ATTRIBUTES.splitlines())
+
+
+def test_every_rank_reaches_files(tmp_path):
+    body = """
+    int *io, flag;
+    MPI_Comm_get_attr(MPI_COMM_WORLD, MPI_IO, &io, &flag);
+    printf("%d %d\\n", flag, *io == MPI_ANY_SOURCE);
+    """
+    assert virtual(written(body, tmp_path), ranks=2) == ["1 1", "1 1"]
+
+
 OF_FORTRAN = """{0}: 1 1 1 1
 {0}: largest 2 0
 {0}: {1}.5, index 2, source {1}, tag 5, null 1 1

@@ -62,6 +62,45 @@ MPI.Request.Waitall(pending)
 assert [int(buffer[0]) for buffer in buffers] == [7, 7]
 """
 
+STARTS = """
+buffers = [np.zeros(1, "i") for _ in range(2)]
+def receives(*comms):
+    return [comm.Recv_init([buffer, MPI.INT], comm.rank, 9) for comm, buffer in zip(comms, buffers)]
+for comm in (other, MPI.COMM_WORLD, MPI.COMM_SELF):
+    comm.Set_errhandler(MPI.ERRORS_RETURN)
+    refused(MPI.ERR_REQUEST, MPI.Prequest.Startall, receives(one, comm))
+starting = receives(one, half)
+MPI.Prequest.Startall(starting)
+for comm in (one, half):
+    comm.Send([np.array([7], "i"), MPI.INT], comm.rank, 9)
+MPI.Request.Waitall(starting)
+assert [int(buffer[0]) for buffer in buffers] == [7, 7]
+"""
+
+FILES_AND_WINDOWS = """
+import sys
+def writes(comm):
+    file = MPI.File.Open(comm, sys.argv[1], MPI.MODE_CREATE | MPI.MODE_WRONLY)
+    return file, file.Iwrite_at(rank, b"a")
+def puts(comm):
+    window = MPI.Win.Allocate(1, comm=comm)
+    window.Lock_all()
+    return window, [window.Rput(b"a", rank), window.Rput(b"a", MPI.PROC_NULL)]
+file, write = writes(one)
+window, (put, nobody) = puts(one)
+buffer = np.zeros(1, "i")
+for comm in (other, MPI.COMM_WORLD, MPI.COMM_SELF):
+    receive = comm.Irecv([buffer, MPI.INT], comm.rank, 9)
+    for request in (write, put, nobody):
+        refused(MPI.ERR_REQUEST, MPI.Request.Waitall, [request, receive])
+    comm.Send([np.array([7], "i"), MPI.INT], comm.rank, 9)
+    receive.Wait()
+MPI.Request.Waitall([write, put, nobody])
+window.Unlock_all()
+window.Free()
+file.Close()
+"""
+
 ALONE = """
 assert MPI.Group.Union(MPI.GROUP_EMPTY, groups[0]).size == size
 assert MPI.Group.Compare(MPI.Group.Union(groups[0], half.group), one.group) == MPI.IDENT
@@ -76,8 +115,12 @@ assert MPI.COMM_WORLD.Dup().Get_attr(MPI.WTIME_IS_GLOBAL) is not None
 
 
 @pytest.mark.parametrize("isolate", [False, True], ids=["one process", "a process each"])
-@pytest.mark.parametrize("text", [MIXED, REQUESTS, ALONE], ids=["groups and communicators", "requests", "one session"])
+@pytest.mark.parametrize(
+    "text",
+    [MIXED, REQUESTS, STARTS, FILES_AND_WINDOWS, ALONE],
+    ids=["groups and communicators", "requests", "starts", "files and windows", "one session"],
+)
 def test_objects_of_different_sessions_do_not_meet(tmp_path, text, isolate):
     script = tmp_path / "program.py"
     script.write_text(HEAD + text)
-    weft.run(script, on="frontera", ranks=3, isolate=isolate)
+    weft.run(script, str(tmp_path / "file"), on="frontera", ranks=3, isolate=isolate)

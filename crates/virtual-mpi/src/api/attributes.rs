@@ -243,7 +243,8 @@ pub fn comm_get_attr(rank: &Rank, comm: Comm, keyval: c_int, value: *mut c_void,
             return Ok(());
         }
         abi::HOST => rank.endpoint.host().map_or(abi::PROC_NULL, |host| host as c_int),
-        abi::IO => rank.number() as c_int,
+        // Every rank can.
+        abi::IO => abi::ANY_SOURCE,
         abi::WTIME_IS_GLOBAL => 1,
         abi::UNIVERSE_SIZE => rank.endpoint.size() as c_int,
         abi::LASTUSEDCODE => rank.user_errors.borrow().last(),

@@ -32,7 +32,7 @@ pub fn buffer_flush(_rank: &Rank) -> Answer {
 }
 
 pub fn buffer_iflush(rank: &Rank, request: *mut Handle) -> Answer {
-    hand_out(rank, State::Done(Ok(Completed::EMPTY)), abi::COMM_SELF, request);
+    hand_out(rank, State::Done(Ok(Completed::EMPTY)), abi::COMM_NULL, request);
     Ok(())
 }
 

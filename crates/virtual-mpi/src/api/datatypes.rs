@@ -12,8 +12,8 @@ use super::{at, list, positive, put, put_at, put_text, text};
 
 /// Hands a datatype to the program.
 fn hand_out(rank: &Rank, datatype: Datatype, newtype: *mut Handle) -> Answer {
-    let fits = datatype.runs.len() <= MAX_RUNS;
-    require(fits, class::ERR_NO_MEM, || format!("a datatype of more than {MAX_RUNS} pieces of memory"))?;
+    let fits = !datatype.pieces.is_too_long();
+    require(fits, class::ERR_NO_MEM, || format!("a datatype of more than {MAX_RUNS} irregular pieces of memory"))?;
     put(newtype, rank.shared.datatypes.insert(datatype));
     Ok(())
 }
@@ -50,8 +50,11 @@ pub fn type_contiguous(rank: &Rank, count: Aint, oldtype: Handle, newtype: *mut 
 
 /// Equal blocks at equal distances in bytes.
 fn strided(old: &Datatype, count: usize, length: usize, stride: Aint, recipe: Contents) -> Datatype {
-    let blocks = (0..count as Aint).map(|index| Block { displacement: index * stride, count: length, datatype: old });
-    Datatype::of_blocks(blocks, recipe)
+    if count == 0 || length == 0 {
+        return Datatype::of_blocks([], recipe);
+    }
+    let block = Datatype::of_blocks([Block { displacement: 0, count: length, datatype: old }], Contents::default());
+    Datatype::repeated(&block, count, stride, recipe)
 }
 
 pub fn type_vector(

@@ -129,7 +129,7 @@ fn hear(rank: &Rank, window: &Window, from: usize, tag: Tag) -> Rc<Request> {
     let receive = window.comm.link.irecv(Source::Rank(from), tag.into(), Payload::Phantom(0));
     let datatype = rank.shared.predefined[&abi::BYTE].clone();
     let receive = Receive { receive, buffer: std::ptr::null_mut(), count: 0, datatype };
-    Rc::new(Request::new(State::Receive(Box::new(receive)), abi::COMM_SELF))
+    Rc::new(Request::new(State::Receive(Box::new(receive)), abi::COMM_NULL))
 }
 
 pub fn win_start(rank: &Rank, group: Group, assert: c_int, win: Win) -> Answer {

@@ -6,7 +6,7 @@ use std::rc::Rc;
 
 use weft_comm::Buffer;
 
-use crate::abi::{self, Aint, Datatype, File as Handle, Request as RequestHandle, Status};
+use crate::abi::{Aint, Datatype, File as Handle, Request as RequestHandle, Status};
 use crate::collective;
 use crate::communicator::Links;
 use crate::fault::{Answer, Fault, class, require};
@@ -213,7 +213,7 @@ fn launch(
 ) -> Result<Rc<Request>, Fault> {
     let access = Access::new(rank, fh, direction, memory)?;
     let work = work(&access, pointer, || access.file.comm.derive())?;
-    let request = Rc::new(Request::new(State::Work(work), abi::COMM_SELF));
+    let request = Rc::new(Request::of_session(State::Work(work), access.file.comm.group.session));
     rank.launch(&request);
     Ok(request)
 }

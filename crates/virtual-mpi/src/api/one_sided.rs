@@ -10,7 +10,7 @@ use weft_comm::Buffer;
 
 use crate::abi::{self, Aint, Datatype as Handle, Op, Request as RequestHandle, Win};
 use crate::access::Access;
-use crate::datatype::{Datatype, Run};
+use crate::datatype::{Datatype, Pieces, Run};
 use crate::fault::{Answer, Fault, class, require};
 use crate::memory::Elements;
 use crate::operation::{self, Operation};
@@ -107,7 +107,7 @@ fn start(
         }
         Ok(Completed::EMPTY)
     });
-    Ok(Rc::new(Request::new(State::Work(work), abi::COMM_SELF)))
+    Ok(Rc::new(Request::of_session(State::Work(work), window.comm.group.session)))
 }
 
 /// What the program gets of an operation: nothing, or a request.
@@ -125,9 +125,10 @@ fn keep(rank: &Rank, window: &Window, target: usize, request: Rc<Request>, retur
 }
 
 /// The request of an operation on nobody.
-fn nothing(rank: &Rank, wanted: Wanted) -> Answer {
+fn nothing(rank: &Rank, window: &Window, wanted: Wanted) -> Answer {
     if let Some(address) = wanted {
-        super::point_to_point::hand_out(rank, State::Done(Ok(Completed::EMPTY)), abi::COMM_SELF, address);
+        let done = Request::of_session(State::Done(Ok(Completed::EMPTY)), window.comm.group.session);
+        put(address, rank.requests.insert(done));
     }
     Ok(())
 }
@@ -139,7 +140,7 @@ fn check_fit(from: usize, into: usize) -> Answer {
 
 fn start_put(rank: &Rank, win: Win, origin: Memory, span: Span, wanted: Wanted) -> Answer {
     let window = find_window(rank, win)?;
-    let Some((target, there)) = resolve(rank, &window, span)? else { return nothing(rank, wanted) };
+    let Some((target, there)) = resolve(rank, &window, span)? else { return nothing(rank, &window, wanted) };
     let data = origin.load(rank)?;
     check_fit(data.len(), there.bytes())?;
     let request = start(rank, &window, target, data.len(), None, (Access::Store(there), data), wanted)?;
@@ -149,7 +150,7 @@ fn start_put(rank: &Rank, win: Win, origin: Memory, span: Span, wanted: Wanted) 
 
 fn start_get(rank: &Rank, win: Win, origin: Memory, span: Span, wanted: Wanted) -> Answer {
     let window = find_window(rank, win)?;
-    let Some((target, there)) = resolve(rank, &window, span)? else { return nothing(rank, wanted) };
+    let Some((target, there)) = resolve(rank, &window, span)? else { return nothing(rank, &window, wanted) };
     let (datatype, count) = origin.check(rank)?;
     check_fit(there.bytes(), datatype.size * count)?;
     let request = start(rank, &window, target, 0, Some(origin), (Access::Load(there), Buffer::zeroed(0)), wanted)?;
@@ -162,7 +163,7 @@ fn unit_of(datatype: &Rc<Datatype>) -> Rc<Datatype> {
     let basic = |datatype: &Rc<Datatype>| {
         let basic = datatype.only_basic()?;
         let (size, one) = (Aint::from(basic.size), Run { offset: 0, basic, count: 1 });
-        Some(Rc::new(Datatype::of_elements(vec![one], (0, size), None)))
+        Some(Rc::new(Datatype::of_elements(Pieces::of(one), (0, size), None)))
     };
     datatype.unit().or_else(|| basic(datatype)).unwrap_or_else(|| datatype.clone())
 }
@@ -188,7 +189,7 @@ fn start_accumulate(
 ) -> Answer {
     let window = find_window(rank, win)?;
     check_operation(op, &rank.datatype(span.datatype)?, span.count)?;
-    let Some((target, there)) = resolve(rank, &window, span)? else { return nothing(rank, wanted) };
+    let Some((target, there)) = resolve(rank, &window, span)? else { return nothing(rank, &window, wanted) };
     let data = if op == operation::NO_OP { Buffer::zeroed(0) } else { origin.load(rank)? };
     check_fit(data.len(), there.bytes())?;
     if let Some(result) = result {

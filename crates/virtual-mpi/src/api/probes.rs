@@ -112,7 +112,7 @@ fn matched_state(rank: &Rank, memory: Memory, message: *mut Message) -> Result<(
     let handle = at(message, 0);
     if handle == abi::MESSAGE_NO_PROC {
         put(message, abi::MESSAGE_NULL);
-        return Ok((State::Done(Ok(Completed::NO_PROC)), abi::COMM_SELF));
+        return Ok((State::Done(Ok(Completed::NO_PROC)), abi::COMM_NULL));
     }
     let missing = || Fault::new(class::ERR_REQUEST, "no such message");
     let (datatype, count) = memory.check(rank)?;

@@ -28,20 +28,24 @@ fn active(rank: &Rank, count: c_int, requests: *const Handle) -> Result<Vec<Acti
             known.push((index, request));
         }
     }
-    check_sessions(rank, &known)?;
+    check_sessions(rank, known.iter().map(|(_, request)| request))?;
     Ok(known)
 }
 
-/// Fails for requests of communicators of different sessions. Others know no session.
-fn check_sessions(rank: &Rank, requests: &[Active]) -> Answer {
+/// Fails for requests of different sessions.
+fn check_sessions<'a>(rank: &Rank, requests: impl Iterator<Item = &'a Rc<Request>>) -> Answer {
     if rank.sessions_begun.get() == 0 {
         return Ok(());
     }
-    let comms = requests.iter().map(|(_, request)| request.comm).filter(|&comm| comm != abi::COMM_SELF);
-    let mut known = comms.filter_map(|comm| Some((comm, rank.comm(comm).ok()?.group.session)));
+    let mut known = requests.filter_map(|request| Some((request.comm, session_of(rank, request)?)));
     let Some((comm, first)) = known.next() else { return Ok(()) };
     let is_one = known.all(|(_, session)| session == first);
     require(is_one, class::ERR_REQUEST, session::mixed).map_err(|fault| fault.of_request(comm))
+}
+
+/// The session of the communicator, file or window of a request, where it is of one that was not freed.
+fn session_of(rank: &Rank, request: &Request) -> Option<u32> {
+    request.session.or_else(|| Some(rank.comm(request.comm).ok()?.group.session))
 }
 
 /// Takes what a complete request came to; one that is not persistent goes.
@@ -403,7 +407,11 @@ pub fn start(rank: &Rank, request: *mut Handle) -> Answer {
 }
 
 pub fn startall(rank: &Rank, count: c_int, requests: *mut Handle) -> Answer {
-    (0..positive(count, "the number of requests")?).try_for_each(|index| start(rank, requests.wrapping_add(index)))
+    let number = positive(count, "the number of requests")?;
+    let objects =
+        list(requests, number).into_iter().map(|handle| rank.request(handle)).collect::<Result<Vec<_>, _>>()?;
+    check_sessions(rank, objects.iter())?;
+    (0..number).try_for_each(|index| start(rank, requests.wrapping_add(index)))
 }
 
 pub fn cancel(rank: &Rank, request: *mut Handle) -> Answer {
@@ -431,7 +439,7 @@ pub fn grequest_start(
 ) -> Answer {
     let (query, free, cancel) = (query.function, free.function, cancel.function);
     let generalized = Some(Generalized { query, free, cancel, extra_state, is_fortran: Cell::new(false) });
-    let object = Request { generalized, ..Request::new(State::Generalized, abi::COMM_SELF) };
+    let object = Request { generalized, ..Request::new(State::Generalized, abi::COMM_NULL) };
     put(request, rank.requests.insert(object));
     Ok(())
 }
@@ -479,8 +487,9 @@ pub fn get_elements_x(rank: &Rank, status: *const Status, datatype: DatatypeHand
 
 pub fn status_set_elements(rank: &Rank, status: *mut Status, datatype: DatatypeHandle, count: Aint) -> Answer {
     let datatype = rank.datatype(datatype)?;
-    let elements = datatype.elements();
-    let bytes = (count.max(0) as usize * datatype.size).checked_div(elements).unwrap_or(0);
+    // The product of two large counts is wider than either.
+    let product = count.max(0) as u128 * datatype.size as u128;
+    let bytes = product.checked_div(datatype.elements() as u128).unwrap_or(0);
     // SAFETY: the program hands in the address of a status.
     unsafe { (*status).set_bytes(bytes as u64) };
     Ok(())

@@ -65,7 +65,7 @@ fn read(basic: Basic, data: &[u8], memory: &mut [u8]) {
 impl Datatype {
     /// Bytes of one in the representation.
     pub fn external_size(&self) -> usize {
-        self.runs.iter().map(|run| run.count * usize::from(run.basic.external)).sum()
+        self.pieces.sum(|run| run.count * usize::from(run.basic.external))
     }
 
     /// Packed bytes of `count` of them in the representation; data that end early end early there.

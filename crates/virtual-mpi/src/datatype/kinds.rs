@@ -59,14 +59,17 @@ mod tests {
     #[test]
     fn every_datatype_of_the_standard_has_a_kind_unless_it_is_of_bytes() {
         for datatype in predefined().values() {
-            let is_bytes = datatype.runs.iter().any(|run| run.basic.class == Class::Byte);
-            assert_eq!(kinds_of(&datatype.runs) == ElementKinds::UNKNOWN, is_bytes || datatype.runs.is_empty());
+            let is_bytes = datatype.pieces.list().iter().any(|run| run.basic.class == Class::Byte);
+            assert_eq!(
+                kinds_of(datatype.pieces.list()) == ElementKinds::UNKNOWN,
+                is_bytes || datatype.pieces.is_empty()
+            );
         }
     }
 
     #[test]
     fn kinds_are_named_as_in_c() {
         let pair = &predefined()[&super::super::FLOAT_INT];
-        assert_eq!(names(kinds_of(&pair.runs)), "MPI_INT and MPI_FLOAT");
+        assert_eq!(names(kinds_of(pair.pieces.list())), "MPI_INT and MPI_FLOAT");
     }
 }

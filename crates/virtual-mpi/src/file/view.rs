@@ -41,8 +41,8 @@ pub struct View {
     pub etype: Rc<Datatype>,
     pub filetype: Rc<Datatype>,
     pub representation: Representation,
-    /// Bytes of data before each run of the file type.
-    before: Vec<u64>,
+    /// Of the file type, as [`Pieces::bytes_before`](crate::datatype::Pieces::bytes_before) has them.
+    before: Vec<usize>,
 }
 
 impl View {
@@ -65,14 +65,13 @@ impl View {
         representation: Representation,
     ) -> Result<View, Fault> {
         check_types(&etype, &filetype)?;
-        let lens = filetype.runs.iter().map(|run| run.bytes() as u64);
-        let before = lens.scan(0, |sum, bytes| Some(std::mem::replace(sum, *sum + bytes))).collect();
+        let before = filetype.pieces.bytes_before();
         Ok(View { displacement, etype, filetype, representation, before })
     }
 
     /// Whether elements of the file type lie over each other.
     pub fn overlaps(&self) -> bool {
-        self.filetype.runs.windows(2).any(|pair| pair[0].end() > pair[1].offset)
+        self.filetype.pieces.neighbors().any(|(one, next)| one.end() > next.offset)
     }
 
     /// Where the byte `data` of the view lies in the file.
@@ -81,15 +80,15 @@ impl View {
             return self.displacement;
         }
         let (tile, index, within) = self.locate(data);
-        self.origin(tile).wrapping_add_signed((self.filetype.runs[index].offset + within as isize) as i64)
+        self.origin(tile).wrapping_add_signed((self.filetype.pieces.at(index).offset + within as isize) as i64)
     }
 
     /// The repetition of the file type that the byte `data` is in, the run there, and the byte of that run.
     fn locate(&self, data: u64) -> (u64, usize, u64) {
         let size = self.filetype.size as u64;
         let (tile, rest) = (data / size, data % size);
-        let index = self.before.partition_point(|&before| before <= rest) - 1;
-        (tile, index, rest - self.before[index])
+        let (index, within) = self.filetype.pieces.locate(rest as usize, &self.before);
+        (tile, index, within as u64)
     }
 
     /// Where a repetition of the file type begins.
@@ -109,7 +108,7 @@ impl View {
         let (mut tile, mut index, mut within) = self.locate(data);
         let mut left = bytes;
         while left > 0 {
-            let run = &self.filetype.runs[index];
+            let run = self.filetype.pieces.at(index);
             let bytes = left.min(run.bytes() - within as usize);
             let offset = self.origin(tile).wrapping_add_signed((run.offset + within as isize) as i64);
             match ranges.last_mut() {
@@ -117,7 +116,7 @@ impl View {
                 _ => ranges.push(Range { offset, bytes }),
             }
             (left, within, index) = (left - bytes, 0, index + 1);
-            if index == self.filetype.runs.len() {
+            if index == self.filetype.pieces.len() {
                 (tile, index) = (tile + 1, 0);
             }
         }
@@ -157,8 +156,8 @@ fn check_types(etype: &Datatype, filetype: &Datatype) -> Answer {
     require(whole, class::ERR_TYPE, || {
         format!("the file type has {} bytes, which are no whole elements of {} bytes", filetype.size, etype.size)
     })?;
-    let ascends = filetype.runs.windows(2).all(|pair| pair[0].offset <= pair[1].offset);
-    let ascends = ascends && filetype.runs[0].offset >= 0 && filetype.extent > 0;
+    let ascends = filetype.pieces.neighbors().all(|(one, next)| one.offset <= next.offset);
+    let ascends = ascends && filetype.pieces.at(0).offset >= 0 && filetype.extent > 0;
     // MPICH and Open MPI say so of these, both by ROMIO.
     require(ascends, class::ERR_IO, || {
         "displacements of a file type must not be negative, and must not decrease".to_owned()
