@@ -117,9 +117,9 @@ fn every_way_refuses_what_it_must() {
             }
             (done, out)
         };
-        let ways = [(1, true), (1, false), (2, true), (3, false)];
-        let ways = ways.into_iter().flat_map(|way| [OnError::Keep, OnError::Clobber].map(|on_error| (way, on_error)));
-        for ((threads, with_workspace), on_error) in ways {
+        let runs = [(1, true), (1, false), (2, true), (3, false)];
+        let runs = runs.into_iter().flat_map(|run| [OnError::Keep, OnError::Clobber].map(|on_error| (run, on_error)));
+        for ((threads, with_workspace), on_error) in runs {
             let mut expected = before.clone();
             distinct.iter().zip(&x).for_each(|(&to, &x)| expected[to as usize] = x);
             let sent = refuse(&distinct, threads, with_workspace, on_error);
