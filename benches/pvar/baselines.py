@@ -63,15 +63,14 @@ class Work:
         self.positions, self.ranks = np.arange(n, dtype=np.int32), np.zeros(n, np.int32)
         self.side = 1 << (n.bit_length() // 2)
         needed = _core.array_send_workspace_bytes(self.a, self.out, threads)
-        workspace = _core.SendWorkspace(needed) if needed else None
-        send = functools.partial(_core.array_send, threads=threads, workspace=workspace, clobber=True)
+        how = (None, threads, _core.SendWorkspace(needed) if needed else None, True)
         a, out = self.a, self.out
         shifted: Call = weft.arrays.polyshift(a.shape, a.dtype, [(1, 0)], threads=threads).bind(a, out=[out])
         rows, spread = plane(a, self.side), plane(out, self.side)
 
         def histogram() -> None:
-            self.bins[:] = 0
-            send(self.one, self.binned, self.bins, "add")
+            self.bins.fill(0)
+            _core.array_send(self.one, self.binned, self.bins, "add", *how)
 
         self.weft: dict[str, Call] = {
             "add": lambda: _core.array_elementwise("add", (a, self.b), out, threads=threads),
@@ -82,10 +81,10 @@ class Work:
             "spread": lambda: _core.array_spread(rows, spread, 0, 1, threads=threads),
             "shift": shifted,
             "gather": lambda: _core.array_gather(a, self.index, out, threads=threads, clobber=True),
-            "send": lambda: send(a, self.index, out, "add"),
-            "send max": lambda: send(a, self.index, out, "max"),
-            "send overwriting": lambda: send(a, self.index, out, "overwrite"),
-            "send refusing": lambda: send(a, self.index, out),
+            "send": lambda: _core.array_send(a, self.index, out, "add", *how),
+            "send max": lambda: _core.array_send(a, self.index, out, "max", *how),
+            "send overwriting": lambda: _core.array_send(a, self.index, out, "overwrite", *how),
+            "send refusing": lambda: _core.array_send(a, self.index, out, None, *how),
             "histogram": histogram,
             "rank": lambda: none(_core.array_rank(self.keys, self.ranks)),
         }

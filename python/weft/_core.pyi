@@ -1054,7 +1054,7 @@ def array_send(
     that of `array_scan`, with each other and with what `out` holds, in the order of the senders; "overwrite": the last
     replaces it; None: two to one element are an error. What nothing is sent to keeps what it holds. Raises UsageError,
     without writing anything, for an index of a selected element that is out of range, and for collisions where they are
-    an error. With `clobber` `out` may hold anything after an index out of range, which spares a pass over the indices.
+    an error. With `clobber` `out` may hold anything after an error, which spares passes over the indices.
 
     Large sends sort their messages first, in `workspace` where it has the bytes that `array_send_workspace_bytes` says,
     and leave anything in it; without, in memory that is allocated for the call, whose pages the system has to supply

@@ -10,6 +10,9 @@ pub const CACHE_LINE: usize = 64;
 /// Where the size of the last cache cannot be found out.
 const USUAL_CACHE: usize = 32 << 20;
 
+/// Where the size of the second one cannot.
+const USUAL_SECOND_LEVEL: usize = 1 << 20;
+
 /// Bytes of the largest cache of the first processor, as the operating system reports it; None where it says nothing.
 ///
 /// On a virtual machine this is what the host declares, which may be shared with others.
@@ -23,11 +26,27 @@ pub fn last_level_cache() -> usize {
     largest_reported_cache().unwrap_or(USUAL_CACHE)
 }
 
+/// Bytes of the second-level cache of the first processor, as the operating system reports it, or a usual size where that
+/// says nothing.
+pub fn second_level_cache() -> usize {
+    static SIZE: OnceLock<usize> = OnceLock::new();
+    *SIZE.get_or_init(|| {
+        let second = sizes_in("/sys/devices/system/cpu/cpu0/cache").find(|&(level, _)| level == 2);
+        second.map_or(USUAL_SECOND_LEVEL, |(_, size)| size)
+    })
+}
+
 fn largest_in(folder: &str) -> Option<usize> {
-    fs::read_dir(folder)
-        .ok()?
-        .filter_map(|entry| parse_size(fs::read_to_string(entry.ok()?.path().join("size")).ok()?.trim()))
-        .max()
+    sizes_in(folder).map(|(_, size)| size).max()
+}
+
+/// The level and the size of each cache.
+fn sizes_in(folder: &str) -> impl Iterator<Item = (usize, usize)> {
+    fs::read_dir(folder).into_iter().flatten().filter_map(|entry| {
+        let cache = entry.ok()?.path();
+        let read = |name: &str| fs::read_to_string(cache.join(name)).ok();
+        Some((read("level")?.trim().parse().ok()?, parse_size(read("size")?.trim())?))
+    })
 }
 
 /// Sizes as the kernel writes them: `32K`, `32768K`, `16M`.
@@ -98,6 +117,7 @@ mod tests {
         assert_eq!(parse_size(""), None);
         assert_eq!(parse_size("99999999999999999999K"), None);
         assert!(last_level_cache() > 0);
+        assert!((1 << 10..=last_level_cache()).contains(&second_level_cache()));
         assert_eq!(largest_in("no such folder"), None);
     }
     #[test]

@@ -1,6 +1,8 @@
 //! Operations that combine two elements into one and may be applied to any number of them.
 
 #[cfg(target_arch = "x86_64")]
+use std::arch::x86_64;
+#[cfg(target_arch = "x86_64")]
 use std::mem::transmute_copy;
 
 use super::element::{Bool8, Element};
@@ -63,9 +65,9 @@ impl Combination {
     }
 }
 
-/// Eight elements of 8 bytes in a vector register.
+/// Elements of 4 or 8 bytes in a vector register.
 #[cfg(target_arch = "x86_64")]
-pub(super) type Lanes = std::arch::x86_64::__m512i;
+pub(super) type Lanes = x86_64::__m512i;
 
 /// A [`Combination`] of elements of one type.
 pub(super) trait Combine<T: Element>: Send + Sync + 'static {
@@ -73,6 +75,8 @@ pub(super) trait Combine<T: Element>: Send + Sync + 'static {
     const IDENTITY: T;
     /// Whether runs of elements may be combined first, and then what they come to, in their order, with the same bits.
     const ASSOCIATIVE: bool = true;
+    /// Whether [`Self::combine_512`] is one instruction for elements of 4 and of 8 bytes, whose runs may be combined first.
+    const IS_INSTRUCTION: bool = false;
     fn combine(one: T, other: T) -> T;
 
     /// As [`Self::combine`], where neither is NaN; anything where one is.
@@ -103,7 +107,7 @@ pub(super) trait Combine<T: Element>: Send + Sync + 'static {
     ///
     /// # Safety
     ///
-    /// The processor has AVX-512; elements have 8 bytes.
+    /// The processor has AVX-512; elements have 8 bytes, or, where it is an instruction, 4.
     #[cfg(target_arch = "x86_64")]
     #[inline(always)]
     unsafe fn combine_512(one: Lanes, other: Lanes) -> Lanes {
@@ -164,21 +168,53 @@ macro_rules! integers {
             const IDENTITY: $type = 0;
             #[inline(always)]
             fn combine(one: $type, other: $type) -> $type { one.wrapping_add(other) }
+            #[cfg(target_arch = "x86_64")]
+            const IS_INSTRUCTION: bool = true;
+            #[cfg(target_arch = "x86_64")]
+            #[inline(always)]
+            unsafe fn combine_512(one: Lanes, other: Lanes) -> Lanes {
+                // SAFETY: the processor has AVX-512F (this function's condition).
+                unsafe { if size_of::<$type>() == 4 { x86_64::_mm512_add_epi32(one, other) } else { x86_64::_mm512_add_epi64(one, other) } }
+            }
         }
         impl Combine<$type> for And {
             const IDENTITY: $type = !0;
             #[inline(always)]
             fn combine(one: $type, other: $type) -> $type { one & other }
+            #[cfg(target_arch = "x86_64")]
+            const IS_INSTRUCTION: bool = true;
+            #[cfg(target_arch = "x86_64")]
+            #[inline(always)]
+            unsafe fn combine_512(one: Lanes, other: Lanes) -> Lanes {
+                // SAFETY: the processor has AVX-512F (this function's condition).
+                unsafe { x86_64::_mm512_and_si512(one, other) }
+            }
         }
         impl Combine<$type> for Ior {
             const IDENTITY: $type = 0;
             #[inline(always)]
             fn combine(one: $type, other: $type) -> $type { one | other }
+            #[cfg(target_arch = "x86_64")]
+            const IS_INSTRUCTION: bool = true;
+            #[cfg(target_arch = "x86_64")]
+            #[inline(always)]
+            unsafe fn combine_512(one: Lanes, other: Lanes) -> Lanes {
+                // SAFETY: the processor has AVX-512F (this function's condition).
+                unsafe { x86_64::_mm512_or_si512(one, other) }
+            }
         }
         impl Combine<$type> for Xor {
             const IDENTITY: $type = 0;
             #[inline(always)]
             fn combine(one: $type, other: $type) -> $type { one ^ other }
+            #[cfg(target_arch = "x86_64")]
+            const IS_INSTRUCTION: bool = true;
+            #[cfg(target_arch = "x86_64")]
+            #[inline(always)]
+            unsafe fn combine_512(one: Lanes, other: Lanes) -> Lanes {
+                // SAFETY: the processor has AVX-512F (this function's condition).
+                unsafe { x86_64::_mm512_xor_si512(one, other) }
+            }
         }
     )*};
 }

@@ -24,6 +24,9 @@ use super::{OnError, PrimitiveError, View, finished};
 /// loads in flight by itself, and hints only take slots of them.
 const NEAR: usize = 16 << 20;
 
+/// Elements that are fetched before it is asked whether to go on.
+const PORTION: usize = 64 * BLOCK;
+
 /// Gives each selected element of `out` the element of `x` with the flat index in `index`; several may take the same one.
 ///
 /// # Errors
@@ -100,6 +103,16 @@ impl Work<'_> {
         let x = unsafe { self.moves.x.elements::<T>() };
         let streaming = lines::passes_caches(self.moves.out.bytes() + self.moves.index.bytes());
         let is_beyond = AtomicBool::new(false);
+        let is_near = std::mem::size_of_val(x) <= NEAR;
+        if CHECK && is_near && !streaming && self.moves.selection.0.is_none() {
+            in_parts(self.moves.out.length, BLOCK, self.moves.threads, |part| {
+                // SAFETY: the output has the elements of the part, as the index has, and parts are disjoint.
+                if !unsafe { self.fetched_below(x, index.shared, part) } {
+                    is_beyond.store(true, Ordering::Relaxed);
+                }
+            });
+            return !is_beyond.into_inner();
+        }
         in_parts(self.moves.out.length, BLOCK, self.moves.threads, |part| {
             let mut buffer = Scratch::<{ BLOCK * 8 }>::new();
             // Streaming stores are of whole lines.
@@ -131,6 +144,29 @@ impl Work<'_> {
             lines::fence();
         });
         !is_beyond.into_inner()
+    }
+
+    /// Fetches some elements up to the first whose index is out of range; whether there is none. A branch for each that is
+    /// always foreseen leaves more loads in flight than a look at a block first and a bound for each.
+    ///
+    /// # Safety
+    ///
+    /// The output and the index have the elements, and nobody else writes them.
+    #[inline(never)]
+    unsafe fn fetched_below<T: Element, I: Index>(
+        &self,
+        x: &[T],
+        index: SharedIndices<'_, I>,
+        elements: Range<usize>,
+    ) -> bool {
+        let target = self.target::<T>(0);
+        elements.clone().step_by(PORTION).take_while(|_| !self.moves.stop.is_requested()).all(|start| {
+            let end = elements.end.min(start + PORTION);
+            index.all_below::<4>(start..end, x.len(), |element, index| {
+                // SAFETY: the output has the element (this function's condition), and `x` the index.
+                unsafe { target.add(element).write(*x.get_unchecked(index)) };
+            })
+        })
     }
 
     /// Whether the selected indices of some elements are of elements of `x`, as they are now: a look at a block that its

@@ -55,7 +55,7 @@ pub use view::View;
 pub enum OnError {
     /// What it held: all indices are looked at before the first element is moved.
     Keep,
-    /// Anything, which spares a pass over the indices: for an output that nobody has seen yet.
+    /// Anything, which spares passes over the indices: for an output that nobody has seen yet.
     Clobber,
 }
 

@@ -2,13 +2,17 @@
 //!
 //! Along the last axis ([`rows`]) elements are combined in cells of 512 by index: what comes into a cell is the
 //! combination of the cells before it, one after another; within a cell one element follows another, whether cells are
-//! scanned one by one or in the lanes of vector registers. Along other axes ([`columns`]) one element follows another, for many lines at once. So results do not depend on the number of threads.
+//! scanned one by one or in the lanes of vector registers. Sums and bits of integers, which come to the same however they
+//! are grouped, are scanned by one register after another (`prefix`). Along other axes ([`columns`]) one element follows
+//! another, for many lines at once. So results do not depend on the number of threads.
 
 mod accumulate;
 mod cells;
 mod columns;
 #[cfg(target_arch = "x86_64")]
 mod lanes;
+#[cfg(target_arch = "x86_64")]
+mod prefix;
 mod rows;
 
 use crate::{Execution, Stop};

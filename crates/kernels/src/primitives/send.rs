@@ -8,15 +8,18 @@ mod buckets;
 mod collisions;
 mod few;
 mod parted;
+mod vacancies;
 mod values;
 
 use crate::{Execution, Stop};
 
+use self::buckets::Refusal;
+use self::vacancies::Stored;
 use self::values::{Values, senders};
 use super::combination::{Combine, Combining, check_combination, with_combination};
 use super::element::{Bool8, Element};
 use super::indices::{BLOCK, Block, Checked, Copied, Index, IndexRange, Indexing, Moves, SharedIndices, with_indices};
-use super::parallel::{in_parts, threads_for};
+use super::parallel::threads_for;
 use super::view::Selection;
 use super::{Combination, ElementType, OnError, PrimitiveError, View, finished};
 
@@ -54,8 +57,8 @@ impl Collisions {
 ///
 /// # Errors
 ///
-/// An index of a selected element that `out` does not have (what `out` holds then, `on_error` says) and, where collisions are
-/// refused, two selected elements with the same index (nothing is written then); an `index` of another length than an `x` of several or not of int32 or
+/// An index of a selected element that `out` does not have and, where collisions are refused, two selected elements with the
+/// same index (what `out` holds then, `on_error` says); an `index` of another length than an `x` of several or not of int32 or
 /// int64, an `out` of another type than `x`, a type without the combination, and arrays that overlap.
 ///
 /// # Safety
@@ -142,7 +145,8 @@ impl Indexing for Work<'_> {
         // has chosen its type.
         let checked = unsafe { Checked::<I>::new(&self.moves, out.length, "destination", from_low)? };
         let Some(index) = checked else { return Ok(()) };
-        let messages = Messages { index, x, out, selection, workspace: self.workspace, threads, stop };
+        let Self { workspace, on_error, .. } = self;
+        let messages = Messages { index, x, out, selection, workspace, on_error, threads, stop };
         match self.collisions {
             Collisions::Combine(combination) => with_combination(x.kind, combination, messages)?,
             Collisions::Overwrite => messages.stored(),
@@ -169,7 +173,7 @@ struct All<'a, I> {
 impl<I: Index> Combining for All<'_, I> {
     type Output = bool;
     fn run<T: Element, C: Combine<T>>(self) -> bool {
-        self.to_few::<T, C, false>()
+        self.to_few::<T, C>()
     }
 }
 
@@ -189,14 +193,25 @@ impl<I: Index> All<'_, I> {
     fn send_at_once(self, collisions: Collisions, on_error: OnError) -> Result<bool, PrimitiveError> {
         let Self { x, out, .. } = self;
         let senders = self.index.len();
-        if few::pay(senders, &out, collisions == Collisions::Refuse) {
+        let may_clobber = on_error == OnError::Clobber && !buckets::pay(senders, usize::MAX) && out.length > 0;
+        // Where nothing is kept, the output itself may be vacated.
+        if may_clobber
+            && collisions == Collisions::Refuse
+            && senders == out.length
+            && by_size!(x.kind, T => self.to_vacancies::<T>())
+        {
+            return Ok(true);
+        }
+        // One thread sends at once where the output need not be copied for what it holds after an error.
+        let is_copied = collisions == Collisions::Refuse || !may_clobber || few::is_shared(senders, self.threads);
+        if is_copied && few::pay(senders, &out, collisions == Collisions::Refuse) {
             return match collisions {
                 Collisions::Combine(combination) => with_combination(x.kind, combination, self),
-                Collisions::Overwrite => Ok(by_size!(x.kind, T => self.to_few::<T, Last, false>())),
-                Collisions::Refuse => Ok(by_size!(x.kind, T => self.to_few::<T, Last, true>())),
+                Collisions::Overwrite => Ok(by_size!(x.kind, T => self.to_few::<T, Last>())),
+                Collisions::Refuse => Ok(by_size!(x.kind, T => self.to_few_apart::<T>())),
             };
         }
-        if on_error == OnError::Clobber && !buckets::pay(senders, usize::MAX) && out.length > 0 {
+        if may_clobber {
             match collisions {
                 Collisions::Combine(combination) => return with_combination(x.kind, combination, ToMany(self)),
                 Collisions::Overwrite => return Ok(by_size!(x.kind, T => self.to_many::<T, Last>())),
@@ -206,17 +221,36 @@ impl<I: Index> All<'_, I> {
         if collisions != Collisions::Refuse || buckets::pay(senders, usize::MAX) {
             return Ok(false);
         }
-        let are_distinct = collisions::are_all_distinct(self.index, out.length, self.threads, self.stop);
+        if out.length / size_of::<u64>() > senders || senders > out.length {
+            return Ok(false);
+        }
+        let are_distinct = if parted::pay(self.threads, out.bytes()) {
+            parted::are_distinct(self.index, out.length, self.threads, self.stop)
+        } else {
+            collisions::are_all_distinct(self.index, out.length, self.stop)
+        };
         if are_distinct {
-            by_size!(x.kind, T => self.apart::<T>());
+            by_size!(x.kind, T => self.to_many::<T, Last>());
         }
         Ok(are_distinct)
     }
 
-    fn to_few<T: Element, C: Combine<T>, const REFUSE: bool>(&self) -> bool {
-        let deliver = |x: Values<'_, T>, out: &mut [T]| {
-            few::deliver::<T, I, C, REFUSE>(x, self.index, out, self.threads, self.stop)
-        };
+    fn to_few<T: Element, C: Combine<T>>(&self) -> bool {
+        let deliver =
+            |x: Values<'_, T>, out: &mut [T]| few::deliver::<T, I, C>(x, self.index, out, self.threads, self.stop);
+        // SAFETY: as said there, by the conditions of `send`.
+        unsafe { with_elements(&self.x, &self.out, self.index.len(), deliver) }
+    }
+
+    fn to_few_apart<T: Stored>(&self) -> bool {
+        let deliver = |x: Values<'_, T>, out: &mut [T]| few::deliver_apart::<T, I>(x, self.index, out, self.stop);
+        // SAFETY: as said there, by the conditions of `send`.
+        unsafe { with_elements(&self.x, &self.out, self.index.len(), deliver) }
+    }
+
+    fn to_vacancies<T: Stored>(&self) -> bool {
+        let deliver =
+            |x: Values<'_, T>, out: &mut [T]| vacancies::deliver::<T, I>(x, self.index, out, self.threads, self.stop);
         // SAFETY: as said there, by the conditions of `send`.
         unsafe { with_elements(&self.x, &self.out, self.index.len(), deliver) }
     }
@@ -228,27 +262,6 @@ impl<I: Index> All<'_, I> {
         // SAFETY: as said there, by the conditions of `send`.
         unsafe { with_elements(&self.x, &self.out, self.index.len(), deliver) }
     }
-
-    /// Stores elements that were found to have destinations of their own, a run of them on each thread.
-    fn apart<T: Element>(&self) {
-        let (out, index) = (&self.out, self.index);
-        let stored = |x: Values<'_, T>| {
-            in_parts(x.len(), BLOCK, self.threads, |own| {
-                let start = out.pointer.cast::<T>();
-                for from in own.clone().step_by(x.portion()).take_while(|_| !self.stop.is_requested()) {
-                    let to = own.end.min(from + x.portion());
-                    let x = x.part(from..to);
-                    index.part(from..to).for_each_below::<8>(0..x.len(), 0, out.length, |element, index| {
-                        // SAFETY: there are as many elements as indices, and `out` has the index. Nobody else writes there
-                        // but where another thread has moved the index meanwhile; the write is done as it is then, once.
-                        unsafe { start.add(index).write_volatile(*x.get_unchecked(element)) };
-                    });
-                }
-            });
-        };
-        // SAFETY: the memory of the source is what `View` says (a condition of `send`), and `T` is as large as its elements.
-        unsafe { Values::with(&self.x, index.len(), stored) };
-    }
 }
 
 /// What is sent where. An index that another thread has written since it was checked sends to some destination of the
@@ -259,6 +272,7 @@ struct Messages<'a, I> {
     out: View,
     selection: Selection<'a>,
     workspace: Option<&'a View>,
+    on_error: OnError,
     threads: usize,
     stop: Stop<'a>,
 }
@@ -287,14 +301,18 @@ impl<I: Index> Messages<'_, I> {
         by_size!(self.x.kind, T => self.delivered::<T, Last>());
     }
 
-    /// Stores elements by buckets where no two are sent to one. False, with nothing stored, where two are, or buckets do not
-    /// pay.
+    /// Stores elements by buckets where no two are sent to one. False where two are, or, with nothing stored, where buckets do
+    /// not pay.
     fn is_stored_apart(&self) -> bool {
-        by_size!(self.x.kind, T => self.sorted::<T, Last>(true)) == buckets::Outcome::Delivered
+        let refusal = match self.on_error {
+            OnError::Keep => Refusal::Before,
+            OnError::Clobber => Refusal::Meanwhile,
+        };
+        by_size!(self.x.kind, T => self.sorted::<T, Last>(refusal)) == buckets::Outcome::Delivered
     }
 
     /// Delivers by buckets, where those pay.
-    fn sorted<T: Element, C: Combine<T>>(&self, refuse: bool) -> buckets::Outcome {
+    fn sorted<T: Element, C: Combine<T>>(&self, refusal: Refusal) -> buckets::Outcome {
         let range = self.index.range;
         let destinations = range.high - range.low + 1;
         if !buckets::pay(self.index.shared.len(), destinations * size_of::<T>()) {
@@ -312,7 +330,7 @@ impl<I: Index> Messages<'_, I> {
             // SAFETY: the memory is what `View` says (a condition of `send`), apart from the source's, and `T` is as large as
             // its elements.
             let out = unsafe { &mut self.out.elements_mut::<T>()[range.low..=range.high] };
-            buckets::deliver::<T, I, C>(&senders, out, self.workspace, self.threads, refuse)
+            buckets::deliver::<T, I, C>(&senders, out, self.workspace, self.threads, refusal)
         };
         // SAFETY: the memory is what `View` says (a condition of `send`), and `T` is as large as its elements: types of one
         // size have the same alignment, and any bits are an element.
@@ -320,7 +338,7 @@ impl<I: Index> Messages<'_, I> {
     }
 
     fn delivered<T: Element, C: Combine<T>>(&self) {
-        if self.sorted::<T, C>(false) == buckets::Outcome::Delivered {
+        if self.sorted::<T, C>(Refusal::Never) == buckets::Outcome::Delivered {
             return;
         }
         let deliver = |x: Values<'_, T>, out: &mut [T]| self.delivered_unsorted::<T, C>(x, out);

@@ -2,7 +2,7 @@
 
 use std::sync::Mutex;
 
-use weft_simd::Level;
+use weft_simd::{Level, second_level_cache};
 
 use super::arrays::{Ends, Layout, OUTER, View};
 use super::description::Boundary;
@@ -27,7 +27,8 @@ pub struct Options {
     pub streaming_from: usize,
     /// Bytes of planes that a sweep keeps in cache for reuse: a core's share of a last-level cache.
     pub cache: usize,
-    /// Bytes of planes that several steps in a sweep keep: most of a second-level cache of 1 MiB.
+    /// Bytes of planes that stay near for the rows that need them, or for the next of several steps in a sweep: most of a
+    /// second-level cache.
     pub step_cache: usize,
     /// Time steps that a sweep through memory takes at most; 1 is no temporal blocking; None leaves it to the plan.
     pub steps_at_once: Option<usize>,
@@ -42,7 +43,7 @@ impl Default for Options {
             instructions: None,
             streaming_from: 16 << 20,
             cache: 8 << 20,
-            step_cache: 768 << 10,
+            step_cache: second_level_cache() / 4 * 3,
             steps_at_once: None,
         }
     }

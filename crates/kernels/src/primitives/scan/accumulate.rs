@@ -12,15 +12,17 @@ use super::super::view::Selection;
 /// What a scan carries from element to element.
 pub(super) trait Accumulate<T: Element>: Send + Sync + 'static {
     type State: Copy + Send + Sync;
+    /// Whether [`Self::step_512`] is one instruction, and elements may be combined in any grouping.
+    const IS_INSTRUCTION: bool;
     /// Before the first element.
     const EMPTY: Self::State;
     /// After an element, if it is selected.
     fn step(state: Self::State, x: T, selected: bool) -> Self::State;
-    /// As [`Self::step`] of selected elements, in each lane of 8 bytes.
+    /// As [`Self::step`] of selected elements, in each lane of 4 or 8 bytes.
     ///
     /// # Safety
     ///
-    /// The processor has AVX-512; elements and states have 8 bytes.
+    /// The processor has AVX-512; elements and states have 8 bytes, or, where it is an instruction, 4.
     #[cfg(target_arch = "x86_64")]
     unsafe fn step_512(state: Lanes, x: Lanes) -> Lanes;
     /// After the elements of both.
@@ -36,6 +38,7 @@ pub(super) struct By<C>(PhantomData<C>);
 
 impl<T: Element, C: Combine<T>> Accumulate<T> for By<C> {
     type State = T;
+    const IS_INSTRUCTION: bool = C::IS_INSTRUCTION && C::ASSOCIATIVE;
     const EMPTY: T = C::IDENTITY;
 
     #[inline(always)]
@@ -46,7 +49,7 @@ impl<T: Element, C: Combine<T>> Accumulate<T> for By<C> {
     #[cfg(target_arch = "x86_64")]
     #[inline(always)]
     unsafe fn step_512(state: Lanes, x: Lanes) -> Lanes {
-        // SAFETY: the processor has AVX-512 and elements have 8 bytes (this function's condition, and `combine_512`'s).
+        // SAFETY: the processor has AVX-512 and elements have so many bytes (this function's condition, and `combine_512`'s).
         unsafe { C::combine_512(state, x) }
     }
 
@@ -71,6 +74,7 @@ pub(super) struct First;
 
 impl<T: Element> Accumulate<T> for First {
     type State = (T, bool);
+    const IS_INSTRUCTION: bool = false;
     const EMPTY: (T, bool) = (T::SMALLEST, false);
 
     #[inline(always)]

@@ -20,6 +20,8 @@ use super::super::view::Selection;
 use super::cells::{CELL, Cells, LANES, ROW};
 #[cfg(target_arch = "x86_64")]
 use super::lanes::{self, InLanes};
+#[cfg(target_arch = "x86_64")]
+use super::prefix;
 use super::{Accumulate, Work};
 
 /// Cells that are scanned at once, one element of each after another.
@@ -50,6 +52,19 @@ unsafe impl<S: Send> Sync for Carry<S> {}
 pub(super) fn scan<T: Element, A: Accumulate<T>>(work: &Work<'_>) {
     let length = work.out.length;
     let chunks = length.div_ceil(CHUNK);
+    #[cfg(target_arch = "x86_64")]
+    if work.threads.min(chunks) == 1 && is_one_run::<T, A>(work) {
+        // One thread has no need to know what a chunk comes to before it scans it.
+        let mut state = A::EMPTY;
+        for start in (0..length).step_by(CHUNK).take_while(|_| !work.stop.is_requested()) {
+            let (x, out) = (work.source::<T>().wrapping_add(start), work.target::<T>().wrapping_add(start));
+            let count = CHUNK.min(length - start);
+            // SAFETY: `is_one_run` has asked whether it fits; the elements are some of the arrays, of which the output is the
+            // input or apart from it.
+            state = unsafe { prefix::scan::<T, A>(x, out, count, state, work.order.exclusive) };
+        }
+        return;
+    }
     let next = AtomicUsize::new(0);
     let carry = Carry { next: AtomicUsize::new(0), state: UnsafeCell::new(A::EMPTY) };
     on_threads(work.threads.min(chunks), |_| {
@@ -79,6 +94,13 @@ pub(super) fn scan<T: Element, A: Accumulate<T>>(work: &Work<'_>) {
         }
         lines::fence();
     });
+}
+
+/// Whether all elements are combined one after another, and by [`prefix`].
+#[cfg(target_arch = "x86_64")]
+fn is_one_run<T: Element, A: Accumulate<T>>(work: &Work<'_>) -> bool {
+    let is_plain = work.segments.is_none() && work.selection.0.is_none() && work.axis.extent == work.out.length;
+    is_plain && !work.order.downward && !work.streaming && prefix::fit::<T, A>()
 }
 
 /// What is read of the chunk that begins at `start`, to be fetched while another one is stored.
@@ -191,6 +213,17 @@ impl<'a, T: Element> Chunk<'a, T> {
     }
 
     unsafe fn scan<A: Accumulate<T>>(&self, states: &[A::State; CELLS], buffer: &mut Buffer, ahead: &mut Ahead) {
+        #[cfg(target_arch = "x86_64")]
+        if self.flags.is_none()
+            && self.selection.0.is_none()
+            && !self.downward
+            && !self.streaming
+            && prefix::fit::<T, A>()
+        {
+            // SAFETY: it fits, and the elements are those of the chunk, which is read before it is written.
+            unsafe { prefix::scan::<T, A>(self.x, self.out, self.length, states[0], self.exclusive) };
+            return;
+        }
         let full = self.length / CELL;
         #[cfg(target_arch = "x86_64")]
         let in_lanes = self.streaming && self.selection.0.is_none() && lanes::fit::<T, A>();

@@ -179,14 +179,25 @@ pub(super) enum Outcome {
     Collided,
 }
 
-/// Delivers all messages to `out`, which has a destination for each; with `refuse`, where no two are sent to one. They are
-/// sorted in `workspace` where that is enough.
+/// When it is found out whether two messages are sent to one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Refusal {
+    /// Never: they are combined.
+    Never,
+    /// Before the first one is delivered.
+    Before,
+    /// As those of a bucket are delivered, when its packets are in a near cache.
+    Meanwhile,
+}
+
+/// Delivers all messages to `out`, which has a destination for each; where no two are sent to one if that is to be refused.
+/// They are sorted in `workspace` where that is enough.
 pub(super) fn deliver<T: Element, I: Index, C: Combine<T>>(
     senders: &Senders<'_, T, I>,
     out: &mut [T],
     workspace: Option<&View>,
     threads: usize,
-    refuse: bool,
+    refusal: Refusal,
 ) -> Outcome {
     let count = senders.x.len();
     let plan = |batch: usize| {
@@ -199,7 +210,7 @@ pub(super) fn deliver<T: Element, I: Index, C: Combine<T>>(
         Some((plan, Memory::new(bytes)?))
     };
     let Some((plan, memory)) = all().or_else(some) else { return Outcome::NotSorted };
-    if refuse && plan.batch < count {
+    if refusal != Refusal::Never && plan.batch < count {
         return Outcome::NotSorted;
     }
     let mut start = 0;
@@ -207,7 +218,7 @@ pub(super) fn deliver<T: Element, I: Index, C: Combine<T>>(
         let left = count - start;
         // The last two are alike.
         let end = start + if left <= plan.batch || left >= 2 * plan.batch { left.min(plan.batch) } else { left / 2 };
-        if !deliver_batch::<T, I, C>(senders, start..end, out, plan, &memory, refuse) {
+        if !deliver_batch::<T, I, C>(senders, start..end, out, plan, &memory, refusal) {
             return Outcome::Collided;
         }
         start = end;
@@ -215,14 +226,14 @@ pub(super) fn deliver<T: Element, I: Index, C: Combine<T>>(
     Outcome::Delivered
 }
 
-/// Delivers some messages; with `refuse` none, and false, where two are sent to one.
+/// Delivers some messages; false where two are sent to one and that is refused, with none delivered if it is found out before.
 fn deliver_batch<T: Element, I: Index, C: Combine<T>>(
     senders: &Senders<'_, T, I>,
     batch: Range<usize>,
     out: &mut [T],
     plan: Plan,
     memory: &Memory,
-    refuse: bool,
+    refusal: Refusal,
 ) -> bool {
     let sorted = on_threads(plan.threads, |number| {
         let own = part(batch.len(), 1, number, plan.threads);
@@ -232,13 +243,14 @@ fn deliver_batch<T: Element, I: Index, C: Combine<T>>(
             sort::<T, I>(senders, run, plan, memory.packets.wrapping_add(number * plan.packets), memory.streaming)
         }
     });
-    if refuse && !are_distinct::<T>(&sorted, plan, senders.stop) {
+    if refusal == Refusal::Before && !are_distinct::<T>(&sorted, plan, senders.stop) {
         return false;
     }
     let next = AtomicUsize::new(0);
     let out = Shared(out.as_mut_ptr());
-    on_threads(plan.threads, |_| {
+    let delivered = on_threads(plan.threads, |_| {
         let out = &out;
+        let mut marks = if refusal == Refusal::Meanwhile { Marks::new(plan) } else { Marks::NONE };
         let destinations = |bucket: usize| out.0.wrapping_add(bucket << plan.width);
         let mut bucket = next.fetch_add(1, Ordering::Relaxed);
         while bucket < plan.buckets && !senders.stop.is_requested() {
@@ -262,10 +274,16 @@ fn deliver_batch<T: Element, I: Index, C: Combine<T>>(
                 // thread's.
                 unsafe { run.deliver::<T, C>(bucket, destinations(bucket), then, &mut ahead) };
             }
+            if refusal == Refusal::Meanwhile && !marks.are_distinct::<T>(&sorted, bucket) {
+                // Nobody need deliver the others.
+                next.store(plan.buckets, Ordering::Relaxed);
+                return false;
+            }
             bucket = following;
         }
+        true
     });
-    true
+    delivered.into_iter().all(|distinct| distinct)
 }
 
 /// Whether no two messages are sent to one destination: as many bytes are marked then, bucket by bucket, as there are
@@ -273,19 +291,13 @@ fn deliver_batch<T: Element, I: Index, C: Combine<T>>(
 fn are_distinct<T: Element>(sorted: &[Sorted], plan: Plan, stop: Stop<'_>) -> bool {
     let next = AtomicUsize::new(0);
     let parts = on_threads(plan.threads, |_| {
-        let mut marks = vec![0_u8; 1 << plan.width];
+        let mut marks = Marks::new(plan);
         loop {
             let bucket = next.fetch_add(1, Ordering::Relaxed);
             if bucket >= plan.buckets || stop.is_requested() {
                 return true;
             }
-            marks.fill(0);
-            let mut sent = 0;
-            for run in sorted {
-                run.mark::<T>(bucket, &mut marks);
-                sent += run.counts[bucket];
-            }
-            if count_marks(&marks) != sent {
+            if !marks.are_distinct::<T>(sorted, bucket) {
                 // Nobody need look at the others.
                 next.store(plan.buckets, Ordering::Relaxed);
                 return false;
@@ -293,6 +305,28 @@ fn are_distinct<T: Element>(sorted: &[Sorted], plan: Plan, stop: Stop<'_>) -> bo
         }
     });
     parts.into_iter().all(|distinct| distinct)
+}
+
+/// A byte for each destination of a bucket.
+struct Marks(Vec<u8>);
+
+impl Marks {
+    const NONE: Self = Self(Vec::new());
+
+    fn new(plan: Plan) -> Self {
+        Self(vec![0; 1 << plan.width])
+    }
+
+    /// Whether no two messages of a bucket are sent to one destination.
+    fn are_distinct<T: Element>(&mut self, sorted: &[Sorted], bucket: usize) -> bool {
+        self.0.fill(0);
+        let mut sent = 0;
+        for run in sorted {
+            run.mark::<T>(bucket, &mut self.0);
+            sent += run.counts[bucket];
+        }
+        count_marks(&self.0) == sent
+    }
 }
 
 /// A pointer that threads share, each using elements of its own.

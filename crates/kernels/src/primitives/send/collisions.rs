@@ -1,13 +1,10 @@
 //! Finds out whether two elements are sent to one.
 
-use std::sync::atomic::{AtomicU8, Ordering};
-
-use weft_simd::on_threads;
+use weft_simd::{CACHE_LINE, Dispatched, dispatch};
 
 use crate::Stop;
 
 use super::super::indices::{BLOCK, Block, Checked, Index, IndexRange, SharedIndices};
-use super::super::parallel::part;
 use super::super::view::Selection;
 use super::super::{PrimitiveError, finished};
 use super::PORTION;
@@ -64,42 +61,43 @@ pub(super) fn refuse<I: Index>(
 }
 
 /// Whether all indices are below `extent` and no two are the same, where bytes for so many destinations are few beside the
-/// indices; false where they are not, or this is not known. Threads mark the destinations of runs of the senders.
-pub(super) fn are_all_distinct<I: Index>(
-    index: SharedIndices<'_, I>,
-    extent: usize,
-    threads: usize,
-    stop: Stop<'_>,
-) -> bool {
-    if extent / size_of::<u64>() > index.len() || index.len() > extent {
-        return false;
-    }
+/// indices; false where they are not, or this is not known.
+pub(super) fn are_all_distinct<I: Index>(index: SharedIndices<'_, I>, extent: usize, stop: Stop<'_>) -> bool {
     let mut marks = vec![0_u8; extent];
-    let shared = Marks(marks.as_mut_ptr().cast());
-    let are_below = on_threads(threads, |number| {
-        let marks = &shared;
-        let own = part(index.len(), 1, number, threads);
-        own.clone().step_by(PORTION).take_while(|_| !stop.is_requested()).all(|start| {
-            let end = own.end.min(start + PORTION);
-            index.all_below::<8>(start..end, extent, |_, index| {
-                // SAFETY: there is a mark for each index below the extent, which is used by nobody but these threads, in
-                // this way.
-                unsafe { (*marks.0.add(index)).store(1, Ordering::Relaxed) };
-            })
+    let are_below = (0..index.len()).step_by(PORTION).take_while(|_| !stop.is_requested()).all(|start| {
+        let end = index.len().min(start + PORTION);
+        index.all_below::<8>(start..end, extent, |_, index| {
+            // SAFETY: there is a mark for each index below the extent.
+            unsafe { *marks.get_unchecked_mut(index) = 1 };
         })
     });
-    are_below.into_iter().all(|below| below) && count_marks(&marks) == index.len()
+    are_below && count_marks(&marks) == index.len()
 }
-
-/// Bytes that threads mark.
-struct Marks(*const AtomicU8);
-// SAFETY: threads may share atomic bytes.
-unsafe impl Sync for Marks {}
 
 /// How many of some bytes, each 0 or 1, are 1.
 pub(super) fn count_marks(marks: &[u8]) -> usize {
-    // As many as a byte can count.
-    marks.chunks(u8::MAX.into()).map(|some| usize::from(some.iter().sum::<u8>())).sum()
+    dispatch(Count(marks))
+}
+
+struct Count<'a>(&'a [u8]);
+
+impl Dispatched for Count<'_> {
+    type Output = usize;
+    #[inline(always)]
+    fn run(self) -> usize {
+        let (rows, rest) = self.0.as_chunks::<CACHE_LINE>();
+        // As many rows as a byte can count.
+        let in_rows = rows.chunks(u8::MAX.into()).map(|some| {
+            let mut columns = [0_u8; CACHE_LINE];
+            for row in some {
+                for (column, mark) in columns.iter_mut().zip(row) {
+                    *column += mark;
+                }
+            }
+            columns.into_iter().map(usize::from).sum::<usize>()
+        });
+        in_rows.sum::<usize>() + rest.iter().copied().map(usize::from).sum::<usize>()
+    }
 }
 
 /// Whether no destination is that of several selected elements: as many bytes are marked then as elements are sent. To store

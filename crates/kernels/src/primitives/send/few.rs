@@ -13,22 +13,35 @@ use super::super::lines::Scratch;
 use super::super::parallel::part;
 use super::collisions::count_marks;
 use super::direct;
+use super::vacancies::{self, Stored};
 use super::values::Values;
 
 /// Bytes of all destinations, at most: two copies are in the first-level cache.
 const FEW: usize = 16 << 10;
+
+/// The same where no two may be sent to one: of what else there is, marks of such destinations are in the first-level cache.
+const FEW_APART: usize = 32 << 10;
 
 /// Senders below which destinations are not copied by several threads.
 const GRAIN: usize = if cfg!(test) { 100 } else { 64 << 10 };
 
 /// Whether a copy costs less than to look at the indices first, or to mark destinations first where `refuse`.
 pub(super) fn pay(senders: usize, out: &View, refuse: bool) -> bool {
-    out.bytes() <= FEW && if refuse { out.length / 2 <= senders } else { out.length * 4 <= senders }
+    if refuse {
+        out.bytes() <= FEW_APART && out.length / 2 <= senders
+    } else {
+        out.bytes() <= FEW && out.length * 4 <= senders
+    }
+}
+
+/// Whether several threads have a copy each, where how senders are parted makes no difference.
+pub(super) fn is_shared(senders: usize, threads: usize) -> bool {
+    threads > 1 && senders >= 2 * GRAIN
 }
 
 /// Sends each element of `x` to its destination, one after another. False, with nothing sent, where an index is not below
-/// the length of `out`, or, with `REFUSE`, where two are the same.
-pub(super) fn deliver<T: Element, I: Index, C: Combine<T>, const REFUSE: bool>(
+/// the length of `out`.
+pub(super) fn deliver<T: Element, I: Index, C: Combine<T>>(
     x: Values<'_, T>,
     index: SharedIndices<'_, I>,
     out: &mut [T],
@@ -36,7 +49,7 @@ pub(super) fn deliver<T: Element, I: Index, C: Combine<T>, const REFUSE: bool>(
     stop: Stop<'_>,
 ) -> bool {
     debug_assert!(size_of_val(out) <= FEW && x.len() == index.len());
-    if C::ASSOCIATIVE && !REFUSE && threads > 1 && x.len() >= 2 * GRAIN {
+    if C::ASSOCIATIVE && is_shared(x.len(), threads) {
         return combined::<T, I, C>(x, index, out, threads, stop);
     }
     let mut copy = Scratch::<FEW>::new();
@@ -46,25 +59,49 @@ pub(super) fn deliver<T: Element, I: Index, C: Combine<T>, const REFUSE: bool>(
         start.copy_from_nonoverlapping(out.as_ptr(), out.len());
         std::slice::from_raw_parts_mut(start, out.len())
     };
-    let is_fine = if REFUSE { distinct::<T, I>(x, index, copy, stop) } else { direct::<T, I, C>(x, index, copy, stop) };
+    let is_fine = direct::<T, I, C>(x, index, copy, stop);
     if is_fine {
         out.copy_from_slice(copy);
     }
     is_fine
 }
 
-/// Stores elements and marks destinations; false where an index is beyond `out`, or as many destinations are not marked as
-/// elements are sent.
-#[inline(never)]
-fn distinct<T: Element, I: Index>(
+/// Stores each element of `x` at its destination. False, with nothing stored, where an index is not below the length of
+/// `out`, or where two are the same.
+pub(super) fn deliver_apart<T: Stored, I: Index>(
     x: Values<'_, T>,
     index: SharedIndices<'_, I>,
     out: &mut [T],
     stop: Stop<'_>,
 ) -> bool {
-    assert_eq!(x.len(), index.len());
-    let mut marks = Scratch::<FEW>::new();
-    // SAFETY: there is room for as many bytes, which are written here.
+    debug_assert!(size_of_val(out) <= FEW_APART && x.len() == index.len());
+    let mut copy = Scratch::<FEW_APART>::new();
+    // SAFETY: there are bytes for all destinations, from the beginning of a line on; all of them are written here.
+    let copy = unsafe {
+        let start = copy.pointer().cast::<T>();
+        vacancies::vacate(start, out.len());
+        std::slice::from_raw_parts_mut(start, out.len())
+    };
+    if vacancies::deliver_vacated(x, index, copy, 1, stop) {
+        vacancies::fill(copy, out);
+        return true;
+    }
+    mark(x, index, copy, out, stop)
+}
+
+/// Stores elements in a copy of `out` and marks destinations; false, with nothing stored in `out`, where an index is beyond
+/// it, or as many destinations are not marked as elements are sent.
+#[inline(never)]
+fn mark<T: Element, I: Index>(
+    x: Values<'_, T>,
+    index: SharedIndices<'_, I>,
+    copy: &mut [T],
+    out: &mut [T],
+    stop: Stop<'_>,
+) -> bool {
+    copy.copy_from_slice(out);
+    let mut marks = Scratch::<FEW_APART>::new();
+    // SAFETY: there is a byte for each destination; all of them are written here.
     let marks = unsafe {
         marks.pointer().write_bytes(0, out.len());
         std::slice::from_raw_parts_mut(marks.pointer(), out.len())
@@ -72,15 +109,19 @@ fn distinct<T: Element, I: Index>(
     let below = (0..x.len()).step_by(x.portion()).take_while(|_| !stop.is_requested()).all(|start| {
         let end = x.len().min(start + x.portion());
         let x = x.part(start..end);
-        index.part(start..end).all_below::<8>(0..x.len(), out.len(), |element, index| {
+        index.part(start..end).all_below::<8>(0..x.len(), copy.len(), |element, index| {
             // SAFETY: there are as many elements as indices, and as many destinations as marks, which have the index.
             unsafe {
-                *out.get_unchecked_mut(index) = *x.get_unchecked(element);
+                *copy.get_unchecked_mut(index) = *x.get_unchecked(element);
                 *marks.get_unchecked_mut(index) = 1;
             }
         })
     });
-    below && count_marks(marks) == x.len()
+    let are_apart = below && count_marks(marks) == x.len();
+    if are_apart {
+        out.copy_from_slice(copy);
+    }
+    are_apart
 }
 
 /// Each thread combines a run of the senders into a copy of its own, the first one into what `out` holds, the others into

@@ -9,6 +9,7 @@ use super::super::combination::Combine;
 use super::super::element::Element;
 use super::super::indices::{BLOCK, Block, Index, IndexRange, SharedIndices};
 use super::super::parallel::part;
+use super::collisions::count_marks;
 use super::values::Values;
 use super::{PORTION, combine};
 
@@ -24,7 +25,7 @@ pub(super) fn pay(threads: usize, destination_bytes: usize) -> bool {
 }
 
 /// Where destinations begin; each thread uses those of its range.
-struct Destinations<T>(*mut T);
+pub(super) struct Destinations<T>(pub(super) *mut T);
 // SAFETY: as said there.
 unsafe impl<T: Send> Sync for Destinations<T> {}
 
@@ -50,6 +51,44 @@ pub(super) fn deliver<T: Element, I: Index, C: Combine<T>>(
         deliver_range::<T, I, C>(x, index, low, out, stop)
     });
     delivered.into_iter().sum::<usize>() == x.len() || stop.is_requested()
+}
+
+/// Whether all indices are below `extent` and no two are the same: each thread marks what is sent to a range, so that no line
+/// of marks goes from one processor to another.
+pub(super) fn are_distinct<I: Index>(
+    index: SharedIndices<'_, I>,
+    extent: usize,
+    threads: usize,
+    stop: Stop<'_>,
+) -> bool {
+    let threads = threads.min(MAX_THREADS);
+    let marked = on_threads(threads, |number| {
+        let own = part(extent, 1, number, threads);
+        let mut marks = vec![0_u8; own.len()];
+        let marked = mark_range(index, own.start, &mut marks, stop);
+        (count_marks(&marks) == marked).then_some(marked)
+    });
+    marked.into_iter().sum::<Option<usize>>() == Some(index.len())
+}
+
+/// Marks those of the destinations from `low` on, of which each has a mark, that something is sent to; how much is.
+#[inline(never)]
+fn mark_range<I: Index>(index: SharedIndices<'_, I>, low: usize, marks: &mut [u8], stop: Stop<'_>) -> usize {
+    let mut block = Block::new();
+    let mut marked = 0;
+    for start in (0..index.len()).step_by(BLOCK) {
+        if start.is_multiple_of(PORTION) && stop.is_requested() {
+            return marked;
+        }
+        let end = index.len().min(start + BLOCK);
+        let copied = index.copy_within(start..end, [low, marks.len()], &mut block);
+        marked += copied.indices.len();
+        copied.for_each(|_, index| {
+            // SAFETY: indices of the copy are below the number of marks.
+            unsafe { *marks.get_unchecked_mut(index) = 1 };
+        });
+    }
+    marked
 }
 
 /// Delivers what is sent to the destinations from `low` on that are in `out`; how many elements these are.

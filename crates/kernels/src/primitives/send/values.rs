@@ -46,6 +46,11 @@ impl<'a, T: Element> Values<'a, T> {
         self.senders
     }
 
+    /// Those that are in memory: one for each sender, or copies of the one.
+    pub(super) fn stored(self) -> &'a [T] {
+        self.elements
+    }
+
     /// The most that can be had at once, where it is not asked in between whether to go on.
     #[inline(always)]
     pub(super) fn portion(self) -> usize {

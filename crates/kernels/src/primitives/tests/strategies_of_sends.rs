@@ -70,14 +70,30 @@ fn every_way_combines_in_the_order_of_the_senders() {
 /// which.
 #[test]
 fn every_way_refuses_what_it_must() {
-    for (length, extent) in [(40, 50), (90, 100), (90, 700), (90, 5000), (250, 260), (600, 4000), (600, 40_000)] {
+    let sizes = [
+        (40, 50),
+        (40, 40),
+        (90, 90),
+        (90, 100),
+        (90, 700),
+        (90, 5000),
+        (250, 260),
+        (250, 250),
+        (600, 4000),
+        (600, 40_000),
+    ];
+    for ((length, extent), rare) in sizes.into_iter().flat_map(|size| [false, true].map(|rare| (size, rare))) {
         let stride = extent / length;
         let distinct: Vec<i64> = (0..length).map(|i| ((i * 7 % length) * stride) as i64).collect();
-        let x: Vec<f32> = (0..length).map(|i| i as f32).collect();
+        let mut x: Vec<f32> = (0..length).map(|i| i as f32).collect();
+        if rare {
+            // The value that stands for what nothing is sent to.
+            x[length / 3] = f32::from_ne_bytes([0x9B; 4]);
+        }
         let before = vec![-1_f32; extent];
         let workspace_bytes = send_workspace_bytes(ElementType::Float32, length, extent, Some(3));
         let mut workspace = vec![0xA5_u8; workspace_bytes];
-        let mut refuse = |index: &[i64], threads: usize, with_workspace: bool| {
+        let mut refuse = |index: &[i64], threads: usize, with_workspace: bool, on_error: OnError| {
             let mut out = before.clone();
             let mut workspace = view_mut(&mut workspace);
             workspace.kind = ElementType::Uint8;
@@ -91,30 +107,34 @@ fn every_way_refuses_what_it_must() {
                     Collisions::Refuse,
                     None,
                     workspace,
-                    OnError::Keep,
+                    on_error,
                     Some(threads),
                 )
             };
+            if done.is_err() && on_error == OnError::Clobber {
+                // It may hold anything.
+                out.copy_from_slice(&before);
+            }
             (done, out)
         };
-        for (threads, with_workspace) in [(1, true), (1, false), (2, true), (3, false)] {
+        let runs = [(1, true), (1, false), (2, true), (3, false)];
+        let runs = runs.into_iter().flat_map(|run| [OnError::Keep, OnError::Clobber].map(|on_error| (run, on_error)));
+        for ((threads, with_workspace), on_error) in runs {
             let mut expected = before.clone();
             distinct.iter().zip(&x).for_each(|(&to, &x)| expected[to as usize] = x);
-            assert_eq!(refuse(&distinct, threads, with_workspace), (Ok(()), expected), "{length} to {extent}");
+            let sent = refuse(&distinct, threads, with_workspace, on_error);
+            assert_eq!(sent, (Ok(()), expected), "{length} to {extent}");
             let mut twice = distinct.clone();
             (twice[length - 1], twice[3]) = (twice[length / 2], twice[length / 2]);
             let destination = twice[3] as usize;
             let collision = PrimitiveError::Collision { first: 3, second: length / 2, destination };
-            assert_eq!(
-                refuse(&twice, threads, with_workspace),
-                (Err(collision), before.clone()),
-                "{length} to {extent}"
-            );
+            let sent = refuse(&twice, threads, with_workspace, on_error);
+            assert_eq!(sent, (Err(collision), before.clone()), "{length} to {extent}");
             for index in [extent as i64, -1, i64::MAX] {
                 let mut beyond = distinct.clone();
                 beyond[length - 2] = index;
                 let error = PrimitiveError::Index { index, element: length - 2, array: "destination", extent };
-                assert_eq!(refuse(&beyond, threads, with_workspace), (Err(error), before.clone()));
+                assert_eq!(refuse(&beyond, threads, with_workspace, on_error), (Err(error), before.clone()));
             }
         }
     }

@@ -22,7 +22,7 @@ const HALF: usize = 4;
 /// As many terms beside an element's own column cost little more with masks.
 const FEW_BESIDE: usize = 2;
 
-/// Vectors of a row from which on most blocks meet no end.
+/// Vectors of a row, the last of which may be a part of one, from which on most blocks meet no end.
 const LONG_ROW: usize = 8;
 
 /// All lanes.
@@ -254,7 +254,7 @@ impl<'a, 'b, V: Lanes> Run<'a, 'b, V> {
     fn has_rare_ends(&self) -> bool {
         let terms = self.terms;
         let beside = terms.constant.len() - terms.own_constant + terms.varying.len() - terms.own_varying;
-        beside > FEW_BESIDE && self.row.span.extent >= LONG_ROW * V::LANES
+        beside > FEW_BESIDE && self.row.span.extent.div_ceil(V::LANES) >= LONG_ROW
     }
 
     /// All whole vectors up to `end`, in blocks as long as meet no end of a row. Returns where the last ends.
