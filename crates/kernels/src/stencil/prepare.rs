@@ -91,7 +91,8 @@ impl<T: Element> Plan<T> {
         let is_star = self.offsets.iter().all(is_near);
         let is_star = is_star && !self.kernel.factors_vary();
         let has_kernel = self.instructions == Level::Avx512;
-        has_kernel && is_star && self.axes > 2 && held > self.options.step_cache
+        // What is written takes some of the cache too.
+        has_kernel && is_star && self.axes > 2 && held >= self.options.step_cache
     }
 
     /// What will be done, in words.
