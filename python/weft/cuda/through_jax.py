@@ -10,7 +10,7 @@ from __future__ import annotations
 import ctypes
 import importlib.util
 from collections.abc import Callable, Sequence
-from functools import cache
+from functools import cache, partial
 from typing import Any
 
 import numpy as np
@@ -81,10 +81,11 @@ def call(wanted: Launch, results: Sequence[tuple[tuple[int, ...], Any]], device:
     import jax
 
     _register()
+    kernel = compiled(wanted.source, wanted.name)
     with cupy.cuda.Device(device):
-        kernel = int(compiled(wanted.source, wanted.name).kernel.ptr)
+        address = int(kernel.kernel.ptr)
     across, down = (*wanted.threads, 1)[:2]
-    words = [_launcher(), kernel, wanted.blocks, across, down, PLATFORM == "CUDA"]
+    words = [_launcher(), address, wanted.blocks, across, down, PLATFORM == "CUDA"]
     _, launch_words, parameter_words = _core.xla_kernel_launcher()
     assert len(words) == launch_words
     for parameter in wanted.parameters:
@@ -93,8 +94,12 @@ def call(wanted: Launch, results: Sequence[tuple[tuple[int, ...], Any]], device:
         words += described
     shapes = [jax.ShapeDtypeStruct(shape, dtype) for shape, dtype in results]
     launched = jax.ffi.ffi_call(TARGET, shapes)
-    attribute = np.array(words, np.uint64).view(np.int64)
-    return lambda *arrays: launched(*arrays, launch=attribute)
+    return partial(_launched, launched, np.array(words, np.uint64).view(np.int64), kernel)
+
+
+def _launched(launched: Callable[..., Sequence[Any]], words: Any, _kernel: Any, *arrays: Any) -> Sequence[Any]:
+    """The results of a launch. Who keeps the function keeps the kernel, which XLA knows by its address only."""
+    return launched(*arrays, launch=words)
 
 
 def jax_array(x: Any, device: int) -> Any | None:
