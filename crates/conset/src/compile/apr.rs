@@ -569,7 +569,7 @@ mod tests {
         let plan = route((6, 6), None).expect("six phases are enough");
         let longest = |phase: &Vec<Placed>| {
             let alone = |placed: &Placed| {
-                placed.words as f64 * resources.word_seconds() + resources.latency_seconds(placed.route.len() - 1)
+                placed.words as f64 * resources.word_seconds() + resources.latency_seconds(placed.hops())
             };
             resources.switch_seconds() + phase.iter().map(alone).fold(0.0, f64::max)
         };

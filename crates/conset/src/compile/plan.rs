@@ -24,6 +24,11 @@ impl Placed {
     pub fn destination(&self) -> usize {
         self.route[self.route.len() - 1] as usize
     }
+
+    /// Links of its route.
+    pub fn hops(&self) -> usize {
+        self.route.len() - 1
+    }
 }
 
 /// Phases of placed connections.
@@ -166,7 +171,7 @@ pub fn arrival_seconds(phase: &[Placed], resources: &Resources, network: &Networ
     };
     let flow = |index: usize| {
         let placed: &Placed = &phase[index];
-        let latency = resources.latency_seconds(placed.route.len() - 1);
+        let latency = resources.latency_seconds(placed.hops());
         Flow { latency, alone: placed.words as f64 * resources.word_seconds() }
     };
     let uses = |index: usize| {

@@ -80,11 +80,6 @@ pub fn soonest(phase: &[Placed], orders: &OrdersByConnection, resources: &Resour
     Staged::shorter(phase, seconds, resources, network).map_or(even, |staged| staged.times())
 }
 
-/// Links of a transfer's route.
-fn hops(placed: &Placed) -> usize {
-    placed.route.len() - 1
-}
-
 /// What a word of each transfer takes of accesses and links; the last is the transfer itself, which can be no faster than
 /// alone.
 fn takes(phase: &[Placed], resources: &Resources, network: &Network) -> Vec<Takes> {
@@ -128,7 +123,7 @@ fn least_seconds(phase: &[Placed], takes: &[Takes], resources: &Resources) -> f6
         for &(resource, seconds) in takes {
             let (busy, nearest) = &mut busy[resource];
             *busy += placed.words as f64 * seconds;
-            *nearest = f64::min(*nearest, resources.latency_seconds(hops(placed)));
+            *nearest = f64::min(*nearest, resources.latency_seconds(placed.hops()));
         }
     }
     busy.into_iter().map(|(busy, nearest)| busy + nearest).fold(0.0, f64::max)
@@ -148,7 +143,7 @@ impl Stages {
         if resources.hop_seconds <= 0.0 || word <= 0.0 {
             return None;
         }
-        let mut all: Vec<usize> = phase.iter().map(hops).collect();
+        let mut all: Vec<usize> = phase.iter().map(Placed::hops).collect();
         all.sort_unstable_by(|a, b| b.cmp(a));
         all.dedup();
         let first = *all.first()?;
@@ -200,7 +195,7 @@ impl<'a> Filling<'a> {
             stages,
             takes,
             users,
-            last: phase.iter().map(|placed| stages.last(hops(placed))).collect(),
+            last: phase.iter().map(|placed| stages.last(placed.hops())).collect(),
             words: phase.iter().map(words).collect(),
             busy,
             steps: 0,
@@ -225,7 +220,7 @@ impl<'a> Filling<'a> {
         for (stage, length) in lengths.iter().enumerate() {
             end += length;
             let used = phase.iter().zip(&self.words).filter(|(_, words)| words[stage] > 0);
-            let farthest = used.map(|(placed, _)| hops(placed)).max();
+            let farthest = used.map(|(placed, _)| placed.hops()).max();
             arrival = farthest.map_or(arrival, |hops| arrival.max(end + resources.latency_seconds(hops)));
         }
         Staged { lengths, words: self.words, arrival }
@@ -367,12 +362,12 @@ mod tests {
             let end = |stage: usize| staged.lengths[..=stage].iter().sum::<f64>();
             let of = |(placed, words): (&Placed, &Vec<u64>)| {
                 let last = words.iter().rposition(|&words| words > 0).unwrap();
-                end(last) + (placed.route.len() - 1) as f64 * 2e-7
+                end(last) + placed.hops() as f64 * 2e-7
             };
             let latest = phase.iter().zip(&staged.words).map(of).fold(0.0, f64::max);
             prop_assert!((latest - staged.arrival).abs() < 1e-13);
             // No worse than all through together, and then the longest latency.
-            let (all, far) = (staged.words.iter().flatten().sum::<u64>(), hops(phase.iter().max_by_key(|p| p.route.len()).unwrap()));
+            let (all, far) = (staged.words.iter().flatten().sum::<u64>(), phase.iter().map(Placed::hops).max().unwrap());
             prop_assert!(staged.arrival <= all as f64 * 1e-7 + far as f64 * 2e-7 + 1e-13);
         }
     }

@@ -25,7 +25,7 @@ pub fn even(phase: &[Placed], orders: &OrdersByConnection, resources: &Resources
     let last = stages.iter().copied().max().unwrap_or(0);
     if last == 0 {
         let arrival = arrival_seconds(phase, resources, network);
-        let through = |placed: &Placed| arrival - resources.latency_seconds(placed.route.len() - 1);
+        let through = |placed: &Placed| arrival - resources.latency_seconds(placed.hops());
         return phase.iter().map(|placed| (0.0, through(placed), Vec::new())).collect();
     }
     let early = Stages::new(phase, resources, network, last).filled(&stages, &stages);
@@ -149,7 +149,7 @@ impl<'a> Stages<'a> {
     fn latencies(&self) -> Vec<f64> {
         let longest = |stage: usize| {
             let used = self.phase.iter().zip(&self.words).filter(|(_, words)| words[stage] > 0);
-            used.map(|(placed, _)| placed.route.len() - 1).max().unwrap_or(0)
+            used.map(|(placed, _)| placed.hops()).max().unwrap_or(0)
         };
         (0..self.seconds.len()).map(|stage| self.hop * longest(stage) as f64).collect()
     }
@@ -295,9 +295,8 @@ pub fn shorter(
     network: &Network,
     stop: &dyn Fn() -> bool,
 ) -> Option<Times> {
-    let alone = |placed: &Placed| {
-        placed.words as f64 * resources.word_seconds() + resources.latency_seconds(placed.route.len() - 1)
-    };
+    let alone =
+        |placed: &Placed| placed.words as f64 * resources.word_seconds() + resources.latency_seconds(placed.hops());
     let longest = phase.iter().map(alone).fold(0.0, f64::max);
     let is_least = seconds <= longest * (1.0 + 1e-9);
     if is_least || !set.orders.is_empty() || phase.len().saturating_mul(2 * network.nodes) > MAX_TRIED {
@@ -318,7 +317,7 @@ fn kept(phase: &[Placed], mut times: Times, resources: &Resources, network: &Net
     }
     let seconds = seconds_in_order(phase, &times, resources, network);
     let factor = |(placed, (start, duration, _)): (&Placed, &(f64, f64, Vec<Piece>))| {
-        (seconds - resources.latency_seconds(hops(placed))) / (start + duration)
+        (seconds - resources.latency_seconds(placed.hops())) / (start + duration)
     };
     let factor = phase.iter().zip(&times).map(factor).fold(f64::INFINITY, f64::min);
     if factor > 1.0 && factor.is_finite() {
@@ -358,15 +357,10 @@ fn seconds_in_order(phase: &[Placed], times: &Times, resources: &Resources, netw
     channels.phase(&transfers, Arbitration::InOrder, Picos::ZERO).end.seconds()
 }
 
-/// Links of a transfer's route.
-fn hops(placed: &Placed) -> usize {
-    placed.route.len() - 1
-}
-
 /// Seconds until the last word of a phase has arrived.
 pub fn arrival(phase: &[Placed], times: &Times, resources: &Resources) -> f64 {
     let of = |(placed, (start, duration, _)): (&Placed, &(f64, f64, Vec<Piece>))| {
-        start + duration + resources.latency_seconds(placed.route.len() - 1)
+        start + duration + resources.latency_seconds(placed.hops())
     };
     phase.iter().zip(times).map(of).fold(0.0, f64::max)
 }
