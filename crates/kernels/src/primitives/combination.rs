@@ -162,59 +162,45 @@ impl<T: Element> Combine<T> for Min {
     }
 }
 
+/// What combines elements in registers by one instruction.
+macro_rules! instruction {
+    ($one:ident, $other:ident => $combined:expr) => {
+        #[cfg(target_arch = "x86_64")]
+        const IS_INSTRUCTION: bool = true;
+        #[cfg(target_arch = "x86_64")]
+        #[inline(always)]
+        unsafe fn combine_512($one: Lanes, $other: Lanes) -> Lanes {
+            // SAFETY: the processor has AVX-512F (this function's condition).
+            unsafe { $combined }
+        }
+    };
+}
+
 macro_rules! integers {
     ($($type:ident)*) => {$(
         impl Combine<$type> for Add {
             const IDENTITY: $type = 0;
             #[inline(always)]
             fn combine(one: $type, other: $type) -> $type { one.wrapping_add(other) }
-            #[cfg(target_arch = "x86_64")]
-            const IS_INSTRUCTION: bool = true;
-            #[cfg(target_arch = "x86_64")]
-            #[inline(always)]
-            unsafe fn combine_512(one: Lanes, other: Lanes) -> Lanes {
-                // SAFETY: the processor has AVX-512F (this function's condition).
-                unsafe { if size_of::<$type>() == 4 { x86_64::_mm512_add_epi32(one, other) } else { x86_64::_mm512_add_epi64(one, other) } }
-            }
+            instruction! { one, other => if size_of::<$type>() == 4 { x86_64::_mm512_add_epi32(one, other) } else { x86_64::_mm512_add_epi64(one, other) } }
         }
         impl Combine<$type> for And {
             const IDENTITY: $type = !0;
             #[inline(always)]
             fn combine(one: $type, other: $type) -> $type { one & other }
-            #[cfg(target_arch = "x86_64")]
-            const IS_INSTRUCTION: bool = true;
-            #[cfg(target_arch = "x86_64")]
-            #[inline(always)]
-            unsafe fn combine_512(one: Lanes, other: Lanes) -> Lanes {
-                // SAFETY: the processor has AVX-512F (this function's condition).
-                unsafe { x86_64::_mm512_and_si512(one, other) }
-            }
+            instruction! { one, other => x86_64::_mm512_and_si512(one, other) }
         }
         impl Combine<$type> for Ior {
             const IDENTITY: $type = 0;
             #[inline(always)]
             fn combine(one: $type, other: $type) -> $type { one | other }
-            #[cfg(target_arch = "x86_64")]
-            const IS_INSTRUCTION: bool = true;
-            #[cfg(target_arch = "x86_64")]
-            #[inline(always)]
-            unsafe fn combine_512(one: Lanes, other: Lanes) -> Lanes {
-                // SAFETY: the processor has AVX-512F (this function's condition).
-                unsafe { x86_64::_mm512_or_si512(one, other) }
-            }
+            instruction! { one, other => x86_64::_mm512_or_si512(one, other) }
         }
         impl Combine<$type> for Xor {
             const IDENTITY: $type = 0;
             #[inline(always)]
             fn combine(one: $type, other: $type) -> $type { one ^ other }
-            #[cfg(target_arch = "x86_64")]
-            const IS_INSTRUCTION: bool = true;
-            #[cfg(target_arch = "x86_64")]
-            #[inline(always)]
-            unsafe fn combine_512(one: Lanes, other: Lanes) -> Lanes {
-                // SAFETY: the processor has AVX-512F (this function's condition).
-                unsafe { x86_64::_mm512_xor_si512(one, other) }
-            }
+            instruction! { one, other => x86_64::_mm512_xor_si512(one, other) }
         }
     )*};
 }
