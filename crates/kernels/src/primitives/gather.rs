@@ -14,7 +14,7 @@ use crate::Execution;
 use super::density::{Density, density};
 use super::element::Element;
 use super::indices::{
-    AHEAD, BLOCK, Block, Checked, Copied, Index, IndexRange, Indexing, Moves, SharedIndices, with_indices,
+    AHEAD, BLOCK, Block, Checked, Copied, Index, IndexRange, Indexing, Moves, PORTION, SharedIndices, with_indices,
 };
 use super::lines::{self, Scratch};
 use super::parallel::in_parts;
@@ -23,9 +23,6 @@ use super::{OnError, PrimitiveError, View, finished};
 /// Sources of more bytes than this are in no cache: their lines are fetched ahead. Of nearer ones a processor has enough
 /// loads in flight by itself, and hints only take slots of them.
 const NEAR: usize = 16 << 20;
-
-/// Elements that are fetched before it is asked whether to go on.
-const PORTION: usize = 64 * BLOCK;
 
 /// Gives each selected element of `out` the element of `x` with the flat index in `index`; several may take the same one.
 ///
@@ -147,7 +144,7 @@ impl Work<'_> {
     }
 
     /// Fetches some elements up to the first whose index is out of range; whether there is none. A branch for each that is
-    /// always foreseen leaves more loads in flight than a look at a block first and a bound for each.
+    /// always predicted leaves more loads in flight than a look at a block first and a bound for each.
     ///
     /// # Safety
     ///

@@ -108,8 +108,8 @@ impl IndexRange {
 /// Indices of a thread are looked at in portions that end at multiples of this.
 const GRAIN: usize = 4 * BLOCK;
 
-/// Blocks that are looked at before it is asked whether to go on.
-const BLOCKS: usize = 64;
+/// Elements that are served before it is asked whether to go on.
+pub(super) const PORTION: usize = 64 * BLOCK;
 
 /// Indices of which all selected ones were below an extent when they were looked at. Another thread may have written them
 /// since; so what uses them bounds what it reads again, or takes copies ([`Checked::block`]) that are within the range.
@@ -198,8 +198,8 @@ fn range_of<I: Index>(
     let range_of_part = |number| {
         let own = part(shared.len(), GRAIN, number, threads);
         let mut range = IndexRange::NONE;
-        for start in own.clone().step_by(BLOCKS * BLOCK).take_while(|_| !stop.is_requested()) {
-            let end = own.end.min(start + BLOCKS * BLOCK);
+        for start in own.clone().step_by(PORTION).take_while(|_| !stop.is_requested()) {
+            let end = own.end.min(start + PORTION);
             let mask = selection.part(start, end).0;
             range = range.join(match from_low {
                 true => shared.range::<true>(start..end, mask),

@@ -23,9 +23,6 @@ use super::parallel::threads_for;
 use super::view::Selection;
 use super::{Combination, ElementType, OnError, PrimitiveError, View, finished};
 
-/// Senders that are served before it is asked whether to go on.
-const PORTION: usize = 64 * BLOCK;
-
 /// What happens where several elements are sent to one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Collisions {

@@ -117,7 +117,7 @@ impl<'a, I: Index> SharedIndices<'a, I> {
     }
 
     /// Calls `work` with each of some elements and what its index is above `origin` now, where that is below `extent`: a
-    /// branch that is always foreseen costs less than a copy, where each index is used alone. So many elements are
+    /// branch that is always predicted costs less than a copy, where each index is used alone. So many elements are
     /// `UNROLLED`, as compilers do it by two at most.
     #[inline(always)]
     pub(in super::super) fn for_each_below<const UNROLLED: usize>(

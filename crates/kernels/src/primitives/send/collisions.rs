@@ -4,10 +4,9 @@ use weft_simd::{CACHE_LINE, Dispatched, dispatch};
 
 use crate::Stop;
 
-use super::super::indices::{BLOCK, Block, Checked, Index, IndexRange, SharedIndices};
+use super::super::indices::{BLOCK, Block, Checked, Index, IndexRange, PORTION, SharedIndices};
 use super::super::view::Selection;
 use super::super::{PrimitiveError, finished};
-use super::PORTION;
 
 /// Bits for so many destinations are taken without asking how many senders there are.
 const FEW: usize = 1 << 19;

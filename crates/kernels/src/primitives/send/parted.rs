@@ -7,11 +7,11 @@ use crate::Stop;
 
 use super::super::combination::Combine;
 use super::super::element::Element;
-use super::super::indices::{BLOCK, Block, Index, IndexRange, SharedIndices};
+use super::super::indices::{BLOCK, Block, Index, IndexRange, PORTION, SharedIndices};
 use super::super::parallel::part;
 use super::collisions::count_marks;
+use super::combine;
 use super::values::Values;
-use super::{PORTION, combine};
 
 /// Destinations of fewer bytes are in a near cache: to look for those of a range takes longer then than to serve all.
 const NEAR: usize = if cfg!(test) { 64 } else { 1 << 20 };

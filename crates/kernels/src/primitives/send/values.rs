@@ -4,8 +4,7 @@ use std::ops::Range;
 
 use super::super::View;
 use super::super::element::Element;
-use super::super::indices::BLOCK;
-use super::PORTION;
+use super::super::indices::{BLOCK, PORTION};
 
 /// How many send, of an array with so many elements to so many addresses.
 pub(super) fn senders(x: &View, addresses: usize) -> usize {
