@@ -48,8 +48,9 @@ def apply(stencil: Stencil, x: Any, *, out: Any, steps: int) -> Any | None:
     continued boundaries at each end. Results are those of numpy's arrays up to rounding: a device multiplies and adds
     in one operation.
     """
-    device = None if is_cupy(x) else through_jax.device_of(x)
-    if device is None and not is_cupy(x):
+    on_cupy = is_cupy(x)
+    device = None if on_cupy else through_jax.device_of(x)
+    if device is None and not on_cupy:
         return None
     if steps < 1 or not 0 < x.size < MAX_ELEMENTS or x.ndim < stencil.rank + stencil.site_rank:
         return None
