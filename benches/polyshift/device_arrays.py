@@ -32,6 +32,10 @@ NEEDS = (Need("cupy", "package", required=True), Need("jax", "package", required
 SHARE, ROLLS = 0.85, 3.0
 """Of a copy's rate, and of the time of rolls, at least."""
 
+CHECKED = 128
+"""Extents of arrays of up to three axes whose results are compared: where points reach far, planes are staged as those
+of large arrays are. A quarter of that for more axes."""
+
 LAUNCHES = 20
 """Calls in one timing, one right after the other as those of time steps are."""
 
@@ -234,7 +238,7 @@ def of_stencil(report: Report, device: Device, name: str, shape: tuple[int, ...]
     import jax.numpy as jnp
 
     ours = weft.arrays.stencil(points, boundary=boundary)
-    small = array(tuple(min(extent, 40) for extent in shape), dtype)
+    small = array(tuple(min(extent, CHECKED if len(shape) <= 3 else CHECKED // 4) for extent in shape), dtype)
     check(name, cupy.asnumpy(ours(cupy.asarray(small))), ours(small))
     check(name, ours(jnp.asarray(small)), ours(small))
     host = array(shape, dtype)

@@ -20,6 +20,7 @@ import weft
 from benches import building
 from benches.benchmark import Need, has_package
 from benches.harness import Call
+from benches.polyshift.pages import on_huge_pages
 
 HERE = Path(__file__).resolve().parent
 
@@ -39,9 +40,9 @@ def distances(rank: int) -> list[tuple[int, int]]:
 
 
 def arrays(shape: tuple[int, ...]) -> tuple[np.ndarray, list[np.ndarray]]:
-    """An array of random numbers, and an output for every shift."""
-    x = np.random.default_rng(1).random(shape)
-    return x, [np.zeros(shape) for _ in distances(len(shape))]
+    """An array of random numbers, and an output for every shift, on huge pages."""
+    x = on_huge_pages(np.random.default_rng(1).random(shape))
+    return x, [on_huge_pages(np.zeros(shape)) for _ in distances(len(shape))]
 
 
 def weft_bound(threads: int | None) -> Baseline:

@@ -4,8 +4,12 @@ Stars and boxes of radius 1 to 4 in two to four axes, in single and double preci
 of coefficients for each point, in cache and out of it, at round sizes and beside them, on one thread and on two. The
 baseline is C as it is written by hand for one shape, generated with extents and constants as literals and built with
 -O3 -march=native -ffast-math -fopenmp; it reads an array with ghost cells that somebody else has filled, where weft
-finds the other end of a circular axis by itself. Both sides run in turn, as often as fills the time of a side;
-each result is compared with the baseline's. A size is judged beside its neighbours by time for a point.
+finds the other end of a circular axis by itself. Both sides run in turn, as often as fills the time of a side; each
+result is compared with the baseline's. All arrays lie on huge pages (`pages.py`). A size is judged beside its
+neighbours by time for a point. Where each point has an array of coefficients, these are most of what is read from
+memory. Two loops over them alone run beside both: numpy's sum of all, which is one stream, and the sums of those of
+each point in C, which reads as many streams as a stencil and stores as many results. weft runs twice in a round: how
+far the ratio of its two times is from 1 is what a ratio beside C may be worth.
 """
 
 from __future__ import annotations
@@ -27,10 +31,13 @@ import weft
 from benches import building, harness
 from benches.benchmark import Benchmark, Need, rounds_option
 from benches.harness import Call
+from benches.polyshift.pages import on_huge_pages
 from benches.recording import Report
 
 Offset = tuple[int, ...]
 
+CONTROL = f"weft, {harness.CONTROL}"
+STREAMS = "sums of the coefficients of each point"
 MAX_NEIGHBOUR = 1.15
 """The most that a point may cost, of what it costs in an array whose rows are one element longer or shorter."""
 
@@ -157,24 +164,36 @@ def c_source(number: int, case: Case) -> str:
     return "\n".join(lines) + ";\n}\n"
 
 
+def streams_source(number: int, case: Case) -> str:
+    """`streams_NUMBER(y, c)`: what a case's stencil reads of coefficients and stores, and nothing else."""
+    real = {"float32": "float", "float64": "double"}[case.dtype]
+    terms = " + ".join(f"c[{point}L * {case.sites} + i]" for point in range(len(case.offsets)))
+    return (
+        f"void streams_{number}({real} *restrict y, const {real} *restrict c)\n{{\n"
+        f"    for (long i = 0; i < {case.sites}; i++)\n        y[i] = {terms};\n}}\n"
+    )
+
+
 def library_of(cases: list[Case], folder: Path) -> ctypes.CDLL:
     source = folder / "cases.c"
-    source.write_text("\n".join(c_source(number, case) for number, case in enumerate(cases)))
+    functions = [c_source(number, case) for number, case in enumerate(cases)]
+    functions += [streams_source(number, case) for number, case in enumerate(cases) if case.varying]
+    source.write_text("\n".join(functions))
     return building.c_library(source, folder, "-ffast-math", "-fopenmp")
 
 
 def sides_of(number: int, case: Case, library: ctypes.CDLL) -> dict[str, Call]:
-    """A call of weft and one of the baseline, whose results agree."""
+    """A call of weft and one of the baseline, whose results agree; where coefficients vary, one that reads these."""
     random = np.random.default_rng(number)
-    x = random.random(case.shape).astype(case.dtype)
-    y = weft.arrays.stencil({(0,) * len(case.shape): 1.0})(x)
+    x = on_huge_pages(random.random(case.shape).astype(case.dtype))
+    y = on_huge_pages(np.zeros_like(x))
     arrays = None
     points: dict[Any, Any] = {offset: coefficient(point) for point, offset in enumerate(case.offsets)}
     if case.varying:
-        arrays = random.random((len(points), *case.shape)).astype(case.dtype)
+        arrays = on_huge_pages(random.random((len(points), *case.shape)).astype(case.dtype))
         points = dict(zip(points, arrays, strict=True))
     ours = weft.arrays.stencil(points).plan(case.shape, dtype=case.dtype, threads=case.threads).bind(x, y)
-    padded, theirs = np.pad(x, case.radius, mode="wrap"), np.zeros_like(x)
+    padded, theirs = on_huge_pages(np.pad(x, case.radius, mode="wrap")), on_huge_pages(np.zeros_like(x))
     function = library[f"case_{number}"]
     function.restype, function.argtypes = None, [ctypes.c_void_p] * 3 + [ctypes.c_int]
     held = (padded, theirs, arrays)
@@ -186,7 +205,17 @@ def sides_of(number: int, case: Case, library: ctypes.CDLL) -> dict[str, Call]:
     baseline()
     if not np.allclose(y, theirs, rtol=1e-4 if case.dtype == "float32" else 1e-10):
         sys.exit(f"{case.name}: weft and C compute different things")
-    return {"weft": ours, "c": baseline}
+    sides: dict[str, Call] = {"weft": ours, "c": baseline}
+    if arrays is None:
+        return sides
+    streams, sums = library[f"streams_{number}"], on_huge_pages(np.zeros_like(x))
+    streams.restype, streams.argtypes = None, [ctypes.c_void_p] * 2
+    side_by_side = arrays
+
+    def in_streams() -> None:
+        streams(sums.ctypes.data, side_by_side.ctypes.data)
+
+    return sides | {"coefficients": arrays.sum, STREAMS: in_streams}
 
 
 def run(chosen: argparse.Namespace, report: Report) -> None:
@@ -198,14 +227,22 @@ def run(chosen: argparse.Namespace, report: Report) -> None:
     with tempfile.TemporaryDirectory() as folder:
         library = library_of(cases, Path(folder))
         for number, case in enumerate(cases):
-            calls = sides_of(number, case, library)
-            seconds = harness.interleaved(loops(calls, chosen.seconds), chosen.rounds, case.name)
+            calls = harness.with_control(loops(sides_of(number, case, library), chosen.seconds), "weft")
+            seconds = harness.interleaved(calls, chosen.rounds, case.name)
             report.samples(seconds, shape="x".join(map(str, case.shape)), unit=case.name)
             points[_family(case, case.shape[-1])] = [one / case.sites for one in seconds["weft"]]
             per_point = harness.spread([one / case.sites * 1e9 for one in seconds["weft"]])
             report.figure(f"{case.name}: weft, a point", per_point, "ns")
             gain = harness.spread(harness.ratios(seconds["c"], seconds["weft"]))
             report.figure(f"{case.name}: C / weft", gain, "ratio", 1.0, "at least")
+            noise = harness.spread(harness.ratios(seconds[CONTROL], seconds["weft"]))
+            report.figure(f"{case.name}: {CONTROL} / weft", noise, "ratio", quiet=True)
+            if case.varying:
+                of_bound = harness.spread(harness.ratios(seconds["weft"], seconds["coefficients"]))
+                report.figure(f"{case.name}: weft, of one read of the coefficients", of_bound, "ratio")
+                for side in ("weft", "c"):
+                    of_streams = harness.spread(harness.ratios(seconds[side], seconds[STREAMS]))
+                    report.figure(f"{case.name}: {side}, of {STREAMS}", of_streams, "ratio")
     for case in cases:
         if case.beside and (other := points.get(_family(case, case.beside))):
             cost = harness.spread(harness.ratios(points[_family(case, case.shape[-1])], other))
@@ -233,7 +270,7 @@ def options(parser: argparse.ArgumentParser) -> None:
 BENCHMARK = Benchmark(
     "stencil-cases",
     "stencils of many kinds at round and awkward sizes beside generated C",
-    "three minutes",
+    "four minutes",
     run,
     options,
     None,

@@ -5,7 +5,10 @@ round, so that over 1 weft is ahead. The baselines that are not installed are le
 which took part. Values are -1, 0 and 1, whose sums every type holds exactly, so that weft's results are compared with
 numpy's to the bit. Sends are of a permutation, but for the histogram's, of 1024 bins. Ranked are numbers of all sizes
 that a type has, by numpy and JAX with a stable sort. The collision check is the time of a send that refuses collisions
-over that of one that overwrites.
+over that of one that overwrites. weft runs twice in a round: how far the ratio of its two times is from 1 is what a
+ratio beside a baseline may be worth. A histogram takes two calls of weft's side, of which the first empties the bins as
+the baselines do within one: the record has its share. numba's gathers, sends and histograms check no index, which
+weft's do: its loops with a check run beside them, and are no baseline that a row is judged by.
 
 With 64 Mi elements of eight bytes it takes 3 GB of memory. Run it on a quiet machine; --types, --sizes and --rows with
 --part-of FILE measure it in pieces.
@@ -14,9 +17,9 @@ With 64 Mi elements of eight bytes it takes 3 GB of memory. Run it on a quiet ma
 from __future__ import annotations
 
 import argparse
-import functools
 import statistics
 import sys
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -26,7 +29,7 @@ import weft
 from benches import harness
 from benches.benchmark import Benchmark, Need, numbers, positive, rounds_option
 from benches.harness import Call
-from benches.pvar.primitives_baselines import baselines, none, plane
+from benches.pvar.primitives_baselines import baselines, checking, none, plane
 from benches.recording import Report
 from weft import _core
 
@@ -37,6 +40,12 @@ COLLISIONS = 1.3
 """The most that a refusing send may take of an overwriting one."""
 SECONDS = 0.01
 """Of calls in one timing, about, where a call is shorter."""
+PAUSE = 0.02
+"""Seconds before a timing: threads of numba look for the next call for some 7 ms after their last one, on a processor
+that the side after it would have."""
+CONTROL = f"weft, {harness.CONTROL}"
+EMPTYING = "emptying the bins"
+CHECKING = "numba, checking each index"
 ROWS = (
     "add", "sum", "max", "scan", "segmented scan", "spread", "shift", "gather", "send", "send max",
     "send overwriting", "send refusing", "histogram", "rank",
@@ -51,7 +60,7 @@ class Work:
         self.a = chance.integers(-1, 2, n, dtype=np.int8).astype(dtype)
         self.b = self.a[::-1].copy()
         self.out = np.zeros(n, dtype)
-        self.bins = np.zeros(BINS, dtype)
+        self.bins, self.empty_bins = np.zeros(BINS, dtype), np.zeros(BINS, dtype)
         self.ones = np.ones(n, dtype)
         self.one = np.ones(1, dtype)
         self.flags = chance.random(n) < 0.01
@@ -69,7 +78,7 @@ class Work:
         rows, spread = plane(a, self.side), plane(out, self.side)
 
         def histogram() -> None:
-            self.bins.fill(0)
+            self.empty()
             _core.array_send(self.one, self.binned, self.bins, "add", *how)
 
         self.weft: dict[str, Call] = {
@@ -89,6 +98,10 @@ class Work:
             "rank": lambda: none(_core.array_rank(self.keys, self.ranks)),
         }
 
+    def empty(self) -> None:
+        """Empty the bins: a copy, which numpy begins sooner than a fill with a number of Python's."""
+        self.bins[...] = self.empty_bins
+
     def baselines(self, row: str) -> dict[str, Call]:
         """Those that do the row; a send that refuses collisions has those that overwrite."""
         if row == "histogram":
@@ -99,6 +112,12 @@ class Work:
             other = "send overwriting" if row == "send refusing" else row
             return baselines(other, self.a, self.index, self.out)
         return baselines(row, self.a, self.b, self.out, self.flags, self.side)
+
+    def checking(self, row: str) -> Call | None:
+        """The loop of the fastest that checks no index, with a check."""
+        if row == "histogram":
+            return checking(row, self.ones, self.binned, self.bins)
+        return checking(row, self.a, self.index, self.out) if row in ("gather", "send") else None
 
     def result(self, row: str, call: Call) -> np.ndarray:
         """What a call comes to from an output of zeros."""
@@ -117,17 +136,40 @@ def sides(work: Work, row: str) -> dict[str, Call]:
 
 
 def timed(call: Call) -> Callable[[], float]:
-    """A side that calls it for about SECONDS, or once, after a first call that is not timed."""
+    """A side that calls it for about SECONDS, or once, after a pause and, if it is short, a call that is not timed."""
     call()
-    return functools.partial(harness.timed, call, max(1, int(SECONDS / max(harness.timed(call), 1e-9))))
+    calls = max(1, int(SECONDS / max(harness.timed(call), 1e-9)))
+
+    def side() -> float:
+        time.sleep(PAUSE)
+        if calls > 1:
+            call()
+        return harness.timed(call, calls)
+
+    return side
 
 
 def measured(work: Work, row: str, n: int, rounds: int, report: Report) -> list[float]:
     """weft's seconds, a round each, after the row's figures."""
-    seconds = harness.interleaved({who: timed(call) for who, call in sides(work, row).items()}, rounds)
+    contenders = harness.with_control({who: timed(call) for who, call in sides(work, row).items()}, "weft")
+    if (checked := work.checking(row)) is not None:
+        contenders[CHECKING] = timed(checked)
+    if row == "histogram":
+        contenders[EMPTYING] = timed(work.empty)
+    seconds = harness.interleaved(contenders, rounds)
     where = f"{row}, {work.a.dtype}, {n} elements"
-    report.samples(seconds, words=n, operation=row)
-    baselines = {who: statistics.median(times) for who, times in seconds.items() if who != "weft"}
+    # With its type, so that a piece of a record replaces what is of the same type alone.
+    report.samples(seconds, words=n, operation=f"{row}, {work.a.dtype}")
+    noise = harness.spread(harness.ratios(seconds[CONTROL], seconds["weft"]))
+    report.figure(f"{where}: {CONTROL}/weft", noise, "ratio", quiet=True)
+    if EMPTYING in seconds:
+        share = harness.spread(harness.ratios(seconds[EMPTYING], seconds["weft"]))
+        report.figure(f"{where}: {EMPTYING}/weft", share, "ratio", quiet=True)
+    if CHECKING in seconds:
+        bound = harness.spread(harness.ratios(seconds[CHECKING], seconds["weft"]))
+        report.figure(f"{where}: {CHECKING}/weft", bound, "ratio", quiet=True)
+    others = seconds.keys() - {"weft", CONTROL, EMPTYING, CHECKING}
+    baselines = {who: statistics.median(times) for who, times in seconds.items() if who in others}
     for who in baselines:
         ratio = harness.spread(harness.ratios(seconds[who], seconds["weft"]))
         best = who == min(baselines, key=lambda baseline: baselines[baseline])
@@ -158,7 +200,12 @@ def run(chosen: argparse.Namespace, report: Report) -> None:
         report.continue_from(chosen.part_of)
         chosen.record = chosen.part_of
     there = ["numpy", *(need.name for need in BENCHMARK.needs if need.is_there)]
-    report.protocol = {"rounds": chosen.rounds, "threads": chosen.threads or "weft's choice", "baselines": there}
+    report.protocol = {
+        "rounds": chosen.rounds,
+        "pause_s": PAUSE,
+        "threads": chosen.threads or "weft's choice",
+        "baselines": there,
+    }
     for n in chosen.sizes:
         for dtype in chosen.types:
             work = Work(dtype, n, chosen.threads)

@@ -163,7 +163,9 @@ def numba_kernels(numba: Any) -> dict[str, Any]:
     @numba.njit
     def send_max(a: np.ndarray, index: np.ndarray, out: np.ndarray) -> None:
         for i in range(index.size):
-            out[index[i]] = max(out[index[i]], a[i])
+            held, sent = out[index[i]], a[i]
+            # A NaN stays, whichever of the two it is, as it does in weft and numpy; Python's max keeps only the first.
+            out[index[i]] = held if held >= sent or held != held else sent
 
     @parallel
     def overwrite(a: np.ndarray, index: np.ndarray, out: np.ndarray) -> None:
@@ -179,6 +181,58 @@ def numba_kernels(numba: Any) -> dict[str, Any]:
     kernels = {"add": add, "sum": total, "max": largest, "scan": scan, "segmented scan": segmented}
     sends = {"send": send, "send max": send_max, "send overwriting": overwrite, "histogram": histogram}
     return kernels | {"spread": spread, "shift": shift, "gather": gather} | sends
+
+
+def checking(row: str, *arrays: Any) -> Call | None:
+    """numba's loop of a row with what weft's has more: no index is used that is not one of the array, and it is known
+    whether there was one."""
+    if not has_package("numba"):
+        return None
+    import numba
+
+    a, b, out = arrays[:3]
+    if not _checking:
+        _checking.update(checking_kernels(numba))
+    kernel = _checking.get(row)
+    return None if kernel is None else lambda: kernel(a, b, out)
+
+
+_checking: dict[str, Any] = {}
+
+
+def checking_kernels(numba: Any) -> dict[str, Any]:
+    @numba.njit(parallel=True, fastmath=True)
+    def gather(a: np.ndarray, index: np.ndarray, out: np.ndarray) -> int:
+        beyond = 0
+        for i in numba.prange(index.size):
+            if 0 <= index[i] < a.size:
+                out[i] = a[index[i]]
+            else:
+                beyond += 1
+        return beyond
+
+    @numba.njit
+    def send(a: np.ndarray, index: np.ndarray, out: np.ndarray) -> int:
+        beyond = 0
+        for i in range(index.size):
+            if 0 <= index[i] < out.size:
+                out[index[i]] += a[i]
+            else:
+                beyond += 1
+        return beyond
+
+    @numba.njit
+    def histogram(_: np.ndarray, index: np.ndarray, out: np.ndarray) -> int:
+        out[:] = 0
+        beyond = 0
+        for i in range(index.size):
+            if 0 <= index[i] < out.size:
+                out[index[i]] += 1
+            else:
+                beyond += 1
+        return beyond
+
+    return {"gather": gather, "send": send, "histogram": histogram}
 
 
 def with_jax(row: str, *arrays: Any) -> Call | None:

@@ -2,7 +2,7 @@
 //!
 //! cargo run --release -p weft-kernels --example stencil_rates -- [CASE]… [--threads N] [--steps N] [--at-once N]
 //!     [--rounds N] [--cache BYTES] [--streaming-from BYTES] [--instructions portable|avx2|avx512]
-//!     [--divide N] [--aligned 1] [--huge 1] [--step-cache BYTES] [--extents 16x16x256 --calls 100]
+//!     [--divide N] [--aligned 1] [--misplaced BYTES] [--huge 1] [--step-cache BYTES] [--extents 16x16x256 --calls 100]
 //!
 //! Prints the share of the copy's rate, for the bytes that a step must move at least; medians over rounds, in which copy
 //! and cases take turns. `benches/polyshift/stencils.py` is the benchmark with baselines.
@@ -82,6 +82,8 @@ struct Chosen {
     extents: Option<Vec<usize>>,
     calls: usize,
     aligned: bool,
+    /// Bytes from a cache line to the result.
+    misplaced: usize,
     /// Arrays in huge pages, as numpy asks for.
     huge: bool,
 }
@@ -95,6 +97,7 @@ fn chosen() -> Chosen {
         extents: None,
         calls: 1,
         aligned: false,
+        misplaced: 0,
         huge: false,
     };
     let mut words = std::env::args().skip(1);
@@ -110,6 +113,7 @@ fn chosen() -> Chosen {
             "--steps" => chosen.options.steps = number(),
             "--at-once" => chosen.options.steps_at_once = Some(number()),
             "--aligned" => chosen.aligned = number() > 0,
+            "--misplaced" => chosen.misplaced = number(),
             "--huge" => chosen.huge = number() > 0,
             "--step-cache" => chosen.options.step_cache = number(),
             "--calls" => chosen.calls = number(),
@@ -206,7 +210,8 @@ fn main() {
         let boundaries = vec![Boundary::Circular; extents.len()];
         let plan = Plan::new(&stencil, extents, boundaries, chosen.options).expect("a plan");
         let sites: usize = extents.iter().product();
-        // Aligned as numpy's large arrays are: 16 bytes into a page; the result begins with a cache line.
+        // Aligned as numpy's large arrays are: 16 bytes into a page; the result begins with a cache line
+        // unless it is misplaced.
         let mut x = values(0.0, sites, chosen.huge);
         let mut y = values(0.0, sites, chosen.huge);
         for (i, value) in x.iter_mut().enumerate() {
@@ -215,7 +220,7 @@ fn main() {
         y.fill(1.0);
         let (source, target) = (
             x.as_ptr().wrapping_add(if chosen.aligned { x.as_ptr().align_offset(64) } else { 0 }),
-            y.as_mut_ptr().wrapping_add(y.as_ptr().align_offset(64)),
+            y.as_mut_ptr().wrapping_add(y.as_ptr().align_offset(64) + chosen.misplaced / 8),
         );
         let layout = plan.contiguous();
         let (mut copies, mut times) = (Vec::new(), Vec::new());

@@ -8,8 +8,9 @@
 //! * [`last_level_cache`], [`CACHE_LINE`] and [`processors`] say what the machine is like, [`binding`] which part of it
 //!   a thread may use.
 //! * [`on_threads`] shares the work of one call.
-//! * [`prefetch`], [`store_fence`] and [`advise_huge_pages`] do nothing where there is no such thing.
+//! * [`prefetch`], [`store_fence`], [`keep_rolled`] and [`advise_huge_pages`] do nothing where there is no such thing.
 
+mod affinity;
 mod binding;
 mod cache;
 mod dispatch;
@@ -22,5 +23,5 @@ pub use binding::{Binding, binding};
 pub use cache::{CACHE_LINE, largest_reported_cache, last_level_cache, local_ranks, processors, second_level_cache};
 pub use dispatch::{Dispatched, dispatch, dispatch_to_masks};
 pub use level::{Level, LevelError, VARIABLE, chosen, is_forced, level};
-pub use memory::{advise_huge_pages, prefetch, prefetch_to_second, store_fence};
+pub use memory::{advise_huge_pages, keep_rolled, prefetch, prefetch_to_second, store_fence};
 pub use threads::{MAX_THREADS, on_threads};

@@ -25,6 +25,16 @@ pub fn prefetch_to_second<T>(address: *const T) {
     let _ = address;
 }
 
+/// In the body of a loop: the compiler does not unroll it, so that one load reads all of a stream.
+#[inline(always)]
+pub fn keep_rolled() {
+    #[cfg(target_arch = "x86_64")]
+    // SAFETY: there is no instruction.
+    unsafe {
+        std::arch::asm!("", options(nomem, nostack, preserves_flags));
+    }
+}
+
 /// Makes non-temporal stores visible to other threads before whatever this one stores next.
 #[inline(always)]
 pub fn store_fence() {

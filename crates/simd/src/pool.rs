@@ -1,11 +1,12 @@
 //! Threads that stay: started at the first call that has work for them, asleep between calls.
 
 use std::collections::VecDeque;
-use std::sync::atomic::{AtomicPtr, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
-use std::thread::Builder;
+use std::thread::{Builder, Thread};
 use std::time::{Duration, Instant};
 
+use super::affinity::{Handle, Processors, processor};
 use super::cache::processors;
 
 /// How long a thread looks for what it waits for before it sleeps: a caller for the parts of others, which end at about the
@@ -82,19 +83,57 @@ impl Job {
     }
 }
 
+/// A thread of the pool, which ends with the process.
+struct Worker {
+    thread: Thread,
+    handle: Handle,
+    is_asleep: AtomicBool,
+    /// Where it could run before it was kept off a caller's processor.
+    processors: Mutex<Option<Processors>>,
+}
+
+impl Worker {
+    /// Has it run on another processor than this one, until it runs.
+    fn keep_off(&self, processor: Option<usize>) {
+        let mut before = locked(&self.processors);
+        if before.is_none() {
+            *before = processor.and_then(|processor| self.handle.keep_off(processor));
+        }
+    }
+
+    /// Wakes it.
+    fn wake(&self) {
+        self.is_asleep.store(false, Ordering::Release);
+        self.thread.unpark();
+    }
+
+    /// Waits until it is woken. It runs somewhere else than the caller then, and may go where the system wants it.
+    fn sleep(&self) {
+        while self.is_asleep.load(Ordering::Acquire) {
+            std::thread::park();
+        }
+        self.run_anywhere();
+    }
+
+    fn run_anywhere(&self) {
+        if let Some(processors) = locked(&self.processors).take() {
+            self.handle.set_processors(&processors);
+        }
+    }
+}
+
 #[derive(Default)]
 struct State {
     jobs: VecDeque<Arc<Job>>,
     workers: usize,
     /// Those of them that sleep.
-    sleeping: usize,
+    sleeping: Vec<Arc<Worker>>,
 }
 
 /// The threads of a process.
 struct Pool {
     process: u32,
     state: Mutex<State>,
-    more: Condvar,
     /// Jobs so far: who looks for the next one need not take the lock.
     submitted: AtomicUsize,
 }
@@ -117,12 +156,8 @@ impl Pool {
             if let Some(pool) = unsafe { known.as_ref() }.filter(|pool| pool.process == process) {
                 return pool;
             }
-            let new = Box::into_raw(Box::new(Pool {
-                process,
-                state: Mutex::default(),
-                more: Condvar::new(),
-                submitted: AtomicUsize::new(0),
-            }));
+            let new =
+                Box::into_raw(Box::new(Pool { process, state: Mutex::default(), submitted: AtomicUsize::new(0) }));
             if POOL.compare_exchange(known, new, Ordering::AcqRel, Ordering::Acquire).is_err() {
                 // SAFETY: nobody else has seen it.
                 drop(unsafe { Box::from_raw(new) });
@@ -138,25 +173,40 @@ impl Pool {
         }
         state.jobs.push_back(job.clone());
         self.submitted.fetch_add(1, Ordering::Release);
-        let sleeping = state.sleeping;
+        let awake = state.sleeping.len().saturating_sub(others);
+        let woken = state.sleeping.split_off(awake);
         drop(state);
-        (0..others.min(sleeping)).for_each(|_| self.more.notify_one());
+        for worker in woken {
+            worker.keep_off(processor());
+            worker.wake();
+        }
     }
 
     /// Starts a worker; false where the system gives no thread.
     fn start(&'static self) -> bool {
-        let worker = || {
+        let (known, itself) = std::sync::mpsc::channel::<Arc<Worker>>();
+        let work = move || {
             leave_signals();
+            let Ok(worker) = itself.recv() else { return };
             loop {
-                let job = self.next_job();
+                let job = self.next_job(&worker);
                 while job.share() {}
                 self.forget(&job);
+                worker.run_anywhere();
             }
         };
-        Builder::new().name("weft-kernels".to_owned()).spawn(worker).is_ok()
+        let Ok(thread) = Builder::new().name("weft-kernels".to_owned()).spawn(work) else { return false };
+        let worker = Worker {
+            thread: thread.thread().clone(),
+            handle: Handle::of(&thread),
+            is_asleep: AtomicBool::new(false),
+            processors: Mutex::default(),
+        };
+        worker.keep_off(processor());
+        known.send(Arc::new(worker)).is_ok()
     }
 
-    fn next_job(&self) -> Arc<Job> {
+    fn next_job(&self, worker: &Arc<Worker>) -> Arc<Job> {
         let mut state = locked(&self.state);
         loop {
             if let Some(job) = state.jobs.front() {
@@ -167,9 +217,11 @@ impl Pool {
             let is_more = lingered(|| self.submitted.load(Ordering::Acquire) != known);
             state = locked(&self.state);
             if !is_more && state.jobs.is_empty() {
-                state.sleeping += 1;
-                state = self.more.wait(state).unwrap_or_else(PoisonError::into_inner);
-                state.sleeping -= 1;
+                worker.is_asleep.store(true, Ordering::Relaxed);
+                state.sleeping.push(worker.clone());
+                drop(state);
+                worker.sleep();
+                state = locked(&self.state);
             }
         }
     }

@@ -167,8 +167,8 @@ type Launcher = unsafe extern "C" fn(
 ) -> c_int;
 
 /// Words of a launch before those of its parameters: the address of cuLaunchKernel, the kernel, blocks, threads along
-/// two axes, and whether there is a stream.
-const LAUNCH_WORDS: usize = 6;
+/// two axes, bytes of shared memory of a block, and whether there is a stream.
+const LAUNCH_WORDS: usize = 7;
 
 /// Words of a parameter: its kind, then the index of an argument or a result, or 16 bytes of a value.
 const PARAMETER_WORDS: usize = 3;
@@ -205,7 +205,7 @@ unsafe extern "C" fn launch_kernel(frame: *mut CallFrame) -> *mut Error {
         };
         let (launch, parameters) = words.split_at(LAUNCH_WORDS);
         let mut stream = ptr::null_mut();
-        if launch[5] != 0 {
+        if launch[6] != 0 {
             let mut wanted = StreamGet {
                 struct_size: size_of::<StreamGet>(),
                 extension: ptr::null_mut(),
@@ -222,9 +222,9 @@ unsafe extern "C" fn launch_kernel(frame: *mut CallFrame) -> *mut Error {
             return failed(api, INVALID_ARGUMENT, "a parameter of the kernel is no argument, result or value");
         };
         let launcher: Launcher = std::mem::transmute::<usize, Launcher>(launch[0] as usize);
-        let [blocks, across, down] = [launch[2], launch[3], launch[4]].map(|count| count as c_uint);
+        let [blocks, across, down, shared] = [launch[2], launch[3], launch[4], launch[5]].map(|count| count as c_uint);
         let kernel = launch[1] as usize as *const c_void;
-        match launcher(kernel, blocks, 1, 1, across, down, 1, 0, stream, addresses.as_ptr(), ptr::null()) {
+        match launcher(kernel, blocks, 1, 1, across, down, 1, shared, stream, addresses.as_ptr(), ptr::null()) {
             0 => ptr::null_mut(),
             code => failed(api, INTERNAL, &format!("cuLaunchKernel returned {code}")),
         }

@@ -17,6 +17,12 @@ VECTOR_BYTES = 16
 REGISTERS_AT_ONCE = 256
 """Registers that a warp is given at once (compute capability 3.0 and later)."""
 
+RESERVED = 1024
+"""Bytes of shared memory that the system takes of each block (compute capability 8.0 and later)."""
+
+COPIES_SINCE = 80
+"""The compute capability from which on copies to shared memory are asynchronous, as CuPy writes 8.0."""
+
 
 class Argument(NamedTuple):
     """A parameter of a kernel that is the address of an array which it reads."""
@@ -42,6 +48,11 @@ class Launch(NamedTuple):
     blocks: int
     threads: tuple[int, ...]
     parameters: tuple[Parameter, ...]
+    shared: int = 0
+    """Bytes of shared memory of a block, beside what the source declares."""
+
+    device: int | None = None
+    """The device that it is for; needed where `shared` is not 0."""
 
 
 def is_cupy(x: Any) -> bool:
@@ -79,26 +90,56 @@ def may_overlap(a: Any, b: Any) -> bool:
 
 
 @lru_cache(maxsize=256)
-def compiled(source: str, name: str) -> Any:
-    """The kernel of a source; CuPy compiles it for the current device when it is first launched, and keeps it."""
+def compiled(source: str, name: str, shared: int = 0, device: int | None = None) -> Any:
+    """The kernel of a source; CuPy compiles it for the current device when it is first launched, and keeps it.
+
+    Blocks of more than 48 KiB of shared memory are launched by a kernel that was told so on the device.
+
+    Parameters
+    ----------
+    source, name
+        Of the kernel.
+    shared
+        Bytes of shared memory of a block, beside what the source declares.
+    device
+        Where it is launched; needed where `shared` is not 0.
+    """
     import cupy
 
-    return cupy.RawKernel(source, name)
+    kernel = cupy.RawKernel(source, name)
+    if shared:
+        with cupy.cuda.Device(device):
+            kernel.max_dynamic_shared_size_bytes = shared
+    return kernel
 
 
-def resident_blocks(source: str, name: str, threads: int, device: int) -> int:
-    """Blocks of a kernel that a device has at work at once: as many as its registers and threads allow.
+def resident_blocks(source: str, name: str, threads: int, device: int, shared: int = 0) -> int:
+    """Blocks of a kernel that a device has at work at once: as many as its registers, threads and memory allow.
 
-    NVIDIA, CUDA C++ Programming Guide, section Hardware Multithreading; a warp takes `REGISTERS_AT_ONCE` or a multiple.
+    NVIDIA, CUDA C++ Programming Guide, section Hardware Multithreading; a warp takes `REGISTERS_AT_ONCE` or a multiple,
+    and a block `RESERVED` bytes of shared memory beside its own.
     """
     import cupy
 
     attributes = cupy.cuda.Device(device).attributes
     warps = -(-threads // WARP)
-    each = int(-(-compiled(source, name).num_regs * WARP // REGISTERS_AT_ONCE) * REGISTERS_AT_ONCE)
+    registers = compiled(source, name, shared, device).num_regs
+    each = int(-(-registers * WARP // REGISTERS_AT_ONCE) * REGISTERS_AT_ONCE)
     by_registers = int(attributes["MaxRegistersPerMultiprocessor"]) // (each * warps)
     by_threads = int(attributes["MaxThreadsPerMultiProcessor"]) // (warps * WARP)
-    return max(1, min(by_registers, by_threads)) * int(attributes["MultiProcessorCount"])
+    resident = min(by_registers, by_threads)
+    if shared:
+        resident = min(resident, int(attributes["MaxSharedMemoryPerMultiprocessor"]) // (shared + RESERVED))
+    return max(1, resident) * int(attributes["MultiProcessorCount"])
+
+
+def shared_memory(device: int) -> int:
+    """Bytes of shared memory that a block of a device may have, if it can copy to it asynchronously; else 0."""
+    import cupy
+
+    described = cupy.cuda.Device(device)
+    copies = int(described.compute_capability) >= COPIES_SINCE
+    return int(described.attributes["MaxSharedMemoryPerBlockOptin"]) if copies else 0
 
 
 def second_level_cache(device: int) -> int:
@@ -116,4 +157,5 @@ def launch(wanted: Launch, arguments: Sequence[Any], results: Sequence[Any]) -> 
         else parameter
         for parameter in wanted.parameters
     )  # fmt: skip
-    compiled(wanted.source, wanted.name)((wanted.blocks,), wanted.threads, values)
+    kernel = compiled(wanted.source, wanted.name, wanted.shared, wanted.device)
+    kernel((wanted.blocks,), wanted.threads, values, shared_mem=wanted.shared)

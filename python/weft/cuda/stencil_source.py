@@ -5,7 +5,7 @@ several that follow each other. It goes along the axis before those two, which i
 it has read there, so that a point along that axis is read once (P. Micikevicius, 3D finite difference computation on
 GPUs using CUDA, GPGPU-2, 2009). A thread whose neighbours all lie within the array reads them at constant distances
 from one address. Others know for each row what it stands for: a row of the array, perhaps with the other sign, or a
-value.
+value. Or blocks stage the planes that they need in shared memory: see `weft.cuda.staged_writer`.
 """
 
 from __future__ import annotations
@@ -14,8 +14,11 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
+import numpy as np
+
 from weft.cuda.boundary_source import Boundary
 from weft.cuda.launching import VECTOR_BYTES
+from weft.cuda.staged_writer import StagedWriter
 from weft.cuda.stencil_writer import StencilWriter
 
 TYPES = {"float32": "float", "float64": "double"}
@@ -78,6 +81,10 @@ class Tuning(NamedTuple):
     planes_first: bool = True
     """Whether neighbours along the marched axis are at work before those along the axes before it."""
 
+    stages: int = 0
+    """Planes that a block has in shared memory, of three axes; 0 where none does. The rest of the division, but for
+    threads, width and rows, then means nothing."""
+
 
 class StencilKernel(NamedTuple):
     """The source of a kernel named `stencil`, and the threads that it is launched with.
@@ -90,6 +97,11 @@ class StencilKernel(NamedTuple):
     source: str
     tuning: Tuning
     grid: Grid
+    shared: int = 0
+    """Bytes of shared memory of a block."""
+
+    depth: int = 0
+    """Planes that a block reads beside those that it computes, where it stages them."""
 
     @property
     def threads(self) -> tuple[int, int]:
@@ -110,11 +122,17 @@ class StencilKernel(NamedTuple):
     def planes(self, resident: int) -> int:
         """Planes that a block should march along on a device that has so many blocks at work at once.
 
-        They are those of the tuning, made even, or fewer where that gives all multiprocessors work.
+        They are those of the tuning, made even, or fewer where that gives all multiprocessors work. Of blocks that
+        stage planes they are as many as make the time shortest, if each plane that a block reads takes as long.
         """
         if self.grid.marched is None:
             return 1
         extent = self.grid.extents[self.grid.marched]
+        if self.tuning.stages:
+            counts = (-(-extent // chunks) for chunks in range(1, extent + 1))
+            return min(
+                counts, key=lambda planes: (-(-self.blocks(planes) // resident) * (planes + self.depth), -planes)
+            )
         wanted = min(extent, self.tuning.planes)
         while wanted > 1 and self.blocks(wanted) < resident:
             wanted = -(-wanted // 2)
@@ -163,4 +181,8 @@ def stencil_kernel(
     >>> kernel.blocks(planes=1)
     2048
     """
-    return StencilKernel(StencilWriter(grid, TYPES[dtype], points, boundary, tuning).source(), tuning, grid)
+    if not tuning.stages:
+        return StencilKernel(StencilWriter(grid, TYPES[dtype], points, boundary, tuning).source(), tuning, grid)
+    writer = StagedWriter(grid, TYPES[dtype], points, boundary, tuning)
+    shared = tuning.stages * writer.tile.size * np.dtype(dtype).itemsize
+    return StencilKernel(writer.source(), tuning, grid, shared, writer.reach.newest - writer.reach.first)

@@ -10,8 +10,10 @@ many registers that few threads are left.
 from __future__ import annotations
 
 from collections import defaultdict
+from typing import NamedTuple
 
 from weft.cuda.launching import VECTOR_BYTES, WARP
+from weft.cuda.staged_writer import Reach, Tile
 from weft.cuda.stencil_source import Grid, Points, Tuning
 
 ROW_THREADS = 128
@@ -20,8 +22,9 @@ ROW_THREADS = 128
 ELEMENTS = 8
 """Elements of several rows that a thread computes in one plane where it reads whole vectors."""
 
-NEAR, FAR = 2, 4
-"""Planes from the first to the last point of stencils that reach to the next plane, and to the one after it."""
+NEAR, FAR, FARTHEST = 2, 4, 8
+"""Planes from the first to the last point of stencils that reach to the next plane, to the one after it, and as far as
+any that were measured with planes staged; of more, threads have too few registers for what they keep."""
 
 MANY_COLUMNS = 3
 """Columns along the marched axis from which on sums need fewer registers than what is read."""
@@ -34,7 +37,29 @@ CACHE_SHARE = 8
 axis find what they share, though whole such parts are read and written between them."""
 
 
-def tuned(grid: Grid, points: Points, itemsize: int, width: int, cache: int, values: bool = False) -> Tuning:
+STAGED_WIDTH = 2
+"""Elements of a row that a thread of blocks that stage planes computes at once, at most."""
+
+STAGED_BYTES = 32
+"""Bytes that such a thread computes in a plane, in rows of `STAGED_ROWS` at most."""
+
+STAGED_ROWS = 4
+
+AHEAD_BYTES = 16
+"""Planes that such blocks copy ahead, at most, times the bytes of an element."""
+
+MAX_IDLE = 0.25
+"""The share of a tile's points that may lie beyond the array, on average, for planes to be staged."""
+
+
+class Memory(NamedTuple):
+    """Bytes of a device's second-level cache, and of the shared memory of a block: 0 where it cannot be copied to."""
+
+    cache: int
+    shared: int = 0
+
+
+def tuned(grid: Grid, points: Points, itemsize: int, width: int, memory: Memory, values: bool = False) -> Tuning:
     """A division of the work that is fast.
 
     Parameters
@@ -45,20 +70,43 @@ def tuned(grid: Grid, points: Points, itemsize: int, width: int, cache: int, val
         Bytes of an element.
     width
         Elements that a thread can read at once: see `weft.cuda.stencil_source.vector_width`.
-    cache
-        Bytes of the device's second-level cache.
+    memory
+        The device's.
     values
         Whether values lie beyond some end, not what the array continues by.
 
     Examples
     --------
-    >>> tuned(Grid(1, (512, 512, 512), 1), {(1, 0, 0): 0.5, (-1, 0, 0): 0.5}, 4, 4, 50 << 20)[:4]
+    >>> tuned(Grid(1, (512, 512, 512), 1), {(1, 0, 0): 0.5, (-1, 0, 0): 0.5}, 4, 4, Memory(50 << 20))[:4]
     ((32, 8), 4, 2, 1)
     """
     rank = len(grid.extents)
     if rank == 1:
         return Tuning((min(ROW_THREADS, max(WARP, _across(grid, width, ROW_THREADS))), 1), width)
-    return _of_rows(grid, points, width) if rank == 2 else _of_planes(grid, points, itemsize, width, cache, values)
+    if rank == 2:
+        return _of_rows(grid, points, width)
+    staged = _staged(grid, points, itemsize, width, memory.shared)
+    return staged or _of_planes(grid, points, itemsize, width, memory.cache, values)
+
+
+def _staged(grid: Grid, points: Points, itemsize: int, width: int, shared: int) -> Tuning | None:
+    """Kernels of three axes whose points reach far, of arrays that are large in each; None of others."""
+    if len(grid.extents) != 3 or grid.site != 1 or any(value is None for value in points.values()):
+        return None
+    along = [offset[0] for offset in points]
+    if not FAR < max(along) - min(along) <= FARTHEST:
+        return None
+    width, reach = min(width, STAGED_WIDTH), Reach.of(points)
+    rows = min(STAGED_ROWS, STAGED_BYTES // itemsize // width)
+    tuning = Tuning((WARP, WARP // 2), width, rows)
+    tile = Tile.of(reach, tuning)
+    whole = 1.0
+    for extent, own in zip(grid.extents[1:], (tile.down, tile.across), strict=True):
+        whole *= extent / (-(-extent // own) * own)
+    fitting = shared // (tile.size * itemsize)
+    if whole < 1.0 - MAX_IDLE or fitting <= reach.planes or grid.extents[0] < WARP:
+        return None
+    return tuning._replace(stages=min(fitting, reach.planes + AHEAD_BYTES // itemsize))
 
 
 def _of_rows(grid: Grid, points: Points, width: int) -> Tuning:

@@ -7,12 +7,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from weft.cuda.boundary_source import Boundary, lookup, number
+from weft.cuda.kernel_writer import KernelWriter
 
 if TYPE_CHECKING:
     from weft.cuda.stencil_source import Grid, Tuning
-
-COMPONENTS = "xyzw"
-"""How CUDA's vector types name their elements."""
 
 
 class _Column(NamedTuple):
@@ -37,21 +35,12 @@ class _Term(NamedTuple):
     """The number of the point."""
 
 
-class StencilWriter:
-    """Writes the source of one kernel.
+class StencilWriter(KernelWriter):
+    """Writes the source of one kernel whose threads know nothing of each other.
 
     What a thread reads lies in columns along the marched axis. Either it keeps of each column as many vectors as points
     reach along it, and sums them up for one plane (`Tuning.sums` is false); or it adds each vector, once read, to the
     sums of all planes that it belongs to, and keeps those sums.
-
-    Parameters
-    ----------
-    grid, points, boundary
-        As `weft.cuda.stencil_source.stencil_kernel` has them.
-    element
-        The type of elements in C.
-    tuning
-        How the work is divided.
     """
 
     def __init__(
@@ -62,8 +51,8 @@ class StencilWriter:
         boundary: Sequence[tuple[Boundary, Boundary]],
         tuning: Tuning,
     ) -> None:
-        self.grid, self.points, self.boundary, self.tuning, self.type = grid, points, boundary, tuning, element
-        self.width, self.threads = tuning.width, tuning.threads
+        super().__init__(grid, element, points, boundary, tuning)
+        self.threads = tuning.threads
         self.rank, self.last, self.marched = len(grid.extents), len(grid.extents) - 1, grid.marched
         self.vectors = grid.lanes // self.width
         self.moved = [axis for axis in range(self.rank) if any(offset[axis] for offset in points)]
@@ -119,19 +108,13 @@ class StencilWriter:
             used.setdefault(term.column, set()).add(term.component)
         return {column: sorted(components) for column, components in used.items()}
 
-    def component(self, name: str, lane: int) -> str:
-        """An element of a vector."""
-        return name if self.width == 1 else f"{name}.{COMPONENTS[lane]}"
-
     def source(self) -> str:
         """All of it."""
         parameters = ["const T *__restrict__ x", "T *__restrict__ out", "int planes"]
         parameters += [f"const T *__restrict__ c{count}" for count in self.arrays]
         across, down = self.threads
-        vector = self.type if self.width == 1 else f"{self.type}{self.width}"
         lines = [
-            f"typedef {self.type} T;",
-            f"typedef {vector} U;",
+            *self.types(),
             "#define LOAD(address) __ldg(address)",
             *(lookup(axis, self.grid.extents[axis], self.boundary[axis]) for axis in sorted(set(self.moved))),
             f'extern "C" __global__ void __launch_bounds__({across * down}) stencil({", ".join(parameters)}) {{',

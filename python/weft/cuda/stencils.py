@@ -7,9 +7,9 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from weft.cuda.launching import Argument, Launch, Parameter, Result, resident_blocks, second_level_cache
+from weft.cuda.launching import Argument, Launch, Parameter, Result, resident_blocks, second_level_cache, shared_memory
 from weft.cuda.stencil_source import TYPES, Grid, stencil_kernel
-from weft.cuda.stencil_tuning import tuned
+from weft.cuda.stencil_tuning import Memory, tuned
 
 Coefficients: TypeAlias = tuple[tuple[tuple[int, ...], float | None], ...]
 """Coefficients by offset; None for an array of coefficients."""
@@ -50,10 +50,11 @@ def stencil_launch(
     """
     points = dict(coefficients)
     values = any(not isinstance(end, str) for both in boundary for end in both)
-    tuning = tuned(grid, points, np.dtype(dtype).itemsize, width, second_level_cache(device), values)
+    memory = Memory(second_level_cache(device), shared_memory(device))
+    tuning = tuned(grid, points, np.dtype(dtype).itemsize, width, memory, values)
     kernel = stencil_kernel(grid, dtype, points, boundary, tuning)
     across, down = kernel.threads
-    planes = kernel.planes(resident_blocks(kernel.source, "stencil", across * down, device))
+    planes = kernel.planes(resident_blocks(kernel.source, "stencil", across * down, device, kernel.shared))
     arrays = [Argument(1 + number) for number in range(sum(value is None for value in points.values()))]
     parameters: tuple[Parameter, ...] = (Argument(0), Result(0), np.int32(planes), *arrays)
-    return Launch(kernel.source, "stencil", kernel.blocks(planes), kernel.threads, parameters)
+    return Launch(kernel.source, "stencil", kernel.blocks(planes), kernel.threads, parameters, kernel.shared, device)

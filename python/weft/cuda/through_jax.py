@@ -81,11 +81,11 @@ def call(wanted: Launch, results: Sequence[tuple[tuple[int, ...], Any]], device:
     import jax
 
     _register()
-    kernel = compiled(wanted.source, wanted.name)
+    kernel = compiled(wanted.source, wanted.name, wanted.shared, wanted.device)
     with cupy.cuda.Device(device):
         address = int(kernel.kernel.ptr)
     across, down = (*wanted.threads, 1)[:2]
-    words = [_launcher(), address, wanted.blocks, across, down, PLATFORM == "CUDA"]
+    words = [_launcher(), address, wanted.blocks, across, down, wanted.shared, PLATFORM == "CUDA"]
     _, launch_words, parameter_words = _core.xla_kernel_launcher()
     assert len(words) == launch_words
     for parameter in wanted.parameters:

@@ -75,6 +75,9 @@ class Record:
         Of sends: whether the program gave what they arrive in; else it is made, of zeros.
     touched
         Of gets and sends: bytes of the lines of the array that is fetched from or sent to which messages touch.
+    quadrants
+        Of sines and cosines of 64 bits: in how many runs of consecutive angles of one quadrant, since the C library
+        branches by it; else 0.
     """
 
     name: str
@@ -99,6 +102,7 @@ class Record:
     passes: int = 0
     into: bool = False
     touched: int = 0
+    quadrants: int = 0
 
     @property
     def size(self) -> int:
@@ -134,6 +138,9 @@ Reach = tuple[tuple[int, int], ...]
 """Of each array of an operation: its distance, and its own bytes. The distance is how many different bytes the program
 has touched since it last touched the array, those of the array itself included (Mattson's stack distance: a cache of
 so many bytes that keeps what was used last still has the array)."""
+
+Touched = str | tuple[int, int]
+"""What a stack of what was touched has: the code of operations of a name, or addresses from the first to the end."""
 
 NEVER = 1 << 40
 """The distance of an array that was not touched before, or too long ago: its pages may be fresh."""
@@ -178,7 +185,7 @@ class Meter:
         self.reaches: list[Reach] = []
         self.since: list[int] = []
         self.aside: list[tuple[Record, int, Reach]] = []
-        self._stack: dict[int | str, int] = {}
+        self._stack: dict[Touched, int] = {}
         self._known: dict[Record, Record] = {}
         self._mask: Any = None
         self._of_mask = (0, 0)
@@ -275,34 +282,55 @@ class Meter:
         return _rounded(since)
 
     def _reach(self, arrays: Sequence[Any], parts: Sequence[int] | None = None) -> Reach:
-        """How far back the arrays were touched; from now on, that is now. Arrays are known by where they begin, so that
-        the result that takes the place of a freed one is as near as that was. One that an operation has twice (`x * x`,
-        `x += y`) comes into a cache once."""
+        """How far back the arrays were touched; from now on, that is now. Arrays are known by the addresses they have,
+        so that a result which takes the place of freed ones, of whatever lengths, is as near as those were. One that an
+        operation has twice (`x * x`, `x += y`) comes into a cache once."""
         lengths: dict[int, int] = {}
         touched: dict[int, int] = {}
         for one, part in zip(arrays, parts or [int(one.nbytes) for one in arrays], strict=True):
             where = _address(one)
             lengths[where] = max(lengths.pop(where, 0), int(one.nbytes))
             touched[where] = max(touched.pop(where, 0), part)
-        distances = [_rounded(self._distance(where, length)) for where, length in lengths.items()]
+        distances = [_rounded(self._distance(where, where + length)) for where, length in lengths.items()]
         for where, length in touched.items():
-            self._touch(where, length)
+            self._touch_addresses(where, where + lengths[where], length)
         return tuple(zip(distances, touched.values(), strict=True))
 
-    def _touch(self, what: int | str, length: int) -> None:
-        """An array or code is the latest that was touched."""
+    def _touch(self, what: Touched, length: int) -> None:
+        """Code, or addresses that nothing else in the stack has, are the latest that was touched."""
         self._stack.pop(what, None)
         self._stack[what] = length
 
-    def _distance(self, what: int | str, own: int) -> int:
-        """The bytes of all that was touched since, the latest first; and its own."""
-        if what not in self._stack:
-            return NEVER
-        distance = int(own)
-        for other in reversed(self._stack):
-            if other == what:
-                return distance
-            distance += self._stack[other]
+    def _touch_addresses(self, first: int, end: int, length: int) -> None:
+        """So many bytes of these addresses are the latest that was touched.
+
+        What an array that is no more has left at the same addresses is gone from the caches with it: of older entries
+        only the rest stays, so that no byte of memory is counted twice.
+        """
+        if (first, end) not in self._stack:
+            older, self._stack = self._stack, {}
+            for what, bytes_ in older.items():
+                if isinstance(what, str) or what[1] <= first or end <= what[0]:
+                    self._stack[what] = bytes_
+                    continue
+                for rest in ((what[0], first), (end, what[1])):
+                    if rest[0] < rest[1]:
+                        self._stack[rest] = bytes_ * (rest[1] - rest[0]) // (what[1] - what[0])
+        if first < end:
+            self._touch((first, end), length)
+
+    def _distance(self, first: int, end: int) -> int:
+        """The bytes of all that was touched since half of these addresses were, the latest first; and their own."""
+        distance, left = 0, (end - first) / 2
+        for what in reversed(self._stack):
+            bytes_ = self._stack[what]
+            if not isinstance(what, str) and what[0] < end and first < what[1]:
+                own = min(what[1], end) - max(what[0], first)
+                bytes_ -= bytes_ * own // (what[1] - what[0])
+                left -= own
+                if left <= 0:
+                    return distance + end - first
+            distance += bytes_
             if distance >= FORGOTTEN:
                 break
         return NEVER
@@ -404,7 +432,7 @@ def bytes_touched(routing: facts.Facts, itemsize: int, of: int) -> int:
     return min(of, routing.targets * (itemsize if routing.pattern == "clustering" else LINE))
 
 
-def _beside_code(touched: tuple[int | str, int]) -> int:
+def _beside_code(touched: tuple[Touched, int]) -> int:
     """What so many bytes of code, or of an array, are to other code."""
     what, length = touched
     return length if isinstance(what, str) else length // DATA_BESIDE_CODE

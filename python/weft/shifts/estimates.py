@@ -1,4 +1,4 @@
-"""What a plan of shifts takes on a described machine whose file has costs of shifts."""
+"""What a plan of shifts takes on a described machine: with costs of shifts, or streaming through its memory."""
 
 from __future__ import annotations
 
@@ -32,7 +32,8 @@ class ShiftEstimate:
     subgrid
         What a node holds of each array, in elements along each axis.
     planned_s, planned_cm_s
-        Seconds of the call of PSHIFT by the wall clock, and while the nodes are busy.
+        Seconds of the call of PSHIFT by the wall clock, and while the nodes are busy (not a number where the machine's
+        file has a table `[parallel]` instead of `[shifts]`: nothing is known of that).
     single_s, single_cm_s
         The same for a call of CSHIFT or EOSHIFT for each shift.
     fallbacks
@@ -62,6 +63,9 @@ def estimate(
 ) -> ShiftEstimate:
     """Price a plan.
 
+    A machine that streams has the arrays in the memory of one node. A shift reads its array and writes another, at the
+    rate of the cache if all of the plan's arrays fit it; a plan is one launch, and without one each shift is.
+
     Boundaries of 0 come in with the exchanges, and so do those of 1 unless some are 0 (section 4); for any other a call
     of the run-time library assigns the face after that. The paper has no time of such a call: it is taken to cost what
     starting a call of CSHIFT does, and moving the face.
@@ -79,8 +83,11 @@ def estimate(
     local = layout.subgrid(shape, described.nodes)
     element = _SLICE * math.ceil(dtype.itemsize / _SLICE)
     asked = [(shift.axis, _distance(shift, shape)) for shift in shifts]
+    tables = json.loads(described.to_json())
+    if "shifts" not in tables and "parallel" in tables:
+        return _streamed(described.name, tables["parallel"], shape, dtype, shifts)
     times = json.loads(_core.shift_times(described, list(local.extents), element, asked, [], list(local.padded)))
-    file = json.loads(described.to_json())["shifts"]
+    file = tables["shifts"]
     cost = {key: float(figure["value"]) for key, figure in file.items() if isinstance(figure, dict)}
     filled = [shift for shift in shifts if _is_assigned(shift, shifts)]
     cm = math.fsum(_assigning(cost, local.extents, element, shift) for shift in filled)
@@ -92,6 +99,18 @@ def estimate(
     return ShiftEstimate(
         described.name, local.extents, planned, planned_cm, single, single_cm, tuple(times["fallbacks"])
     )
+
+
+def _streamed(
+    name: str, table: dict[str, Any], shape: Sequence[int], dtype: np.dtype[Any], shifts: Sequence[Shift]
+) -> ShiftEstimate:
+    cost = {key: float(figure["value"]) for key, figure in table.items()}
+    array = math.prod(shape) * dtype.itemsize
+    arrays = len(shifts) + len({shift.source for shift in shifts})
+    fits = arrays * array <= cost["cache_bytes"]
+    moved = 2 * len(shifts) * array * cost["cache_byte_time" if fits else "byte_time"]
+    planned, single = cost["launch"] + moved, len(shifts) * cost["launch"] + moved
+    return ShiftEstimate(name, tuple(shape), planned, math.nan, single, math.nan, (None,) * len(shifts))
 
 
 def _distance(shift: Shift, shape: Sequence[int]) -> int:

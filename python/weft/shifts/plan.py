@@ -122,13 +122,13 @@ class ShiftPlan(_core.ShiftPlan):
         return explanation(self.shape, self.dtype, self.shifts, json.loads(self.summary()), bytes_per_second)
 
     def estimate(self, machine: str | os.PathLike[str]) -> ShiftEstimate:
-        """What one call takes on a described machine with costs of shifts: cm200, cm2-8k, or a machine file.
+        """What one call takes on a described machine: cm200, cm2-8k, hgx-h100, tpu-v4, or a machine file.
 
         Args:
             machine: its name, or the path of a file. Arrays are laid out over all its nodes.
 
         Raises:
-            UsageError: when the machine has no costs of shifts, or there is nothing to shift.
+            UsageError: when the machine has neither `[shifts]` nor `[parallel]`, or there is nothing to shift.
             MachineError: when there is no such machine.
 
         Examples

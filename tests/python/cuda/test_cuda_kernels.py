@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 
 import weft
 from weft.cuda import launching, through_jax
+from weft.cuda.staged_writer import Reach
 from weft.cuda.stencil_source import Grid, Tuning, stencil_kernel, vector_width
 from weft.shifts import on_device as shifts_on_device
 from weft.stencils import on_device as stencils_on_device
@@ -167,12 +168,12 @@ def test_traced_arrays_of_jax_are_left_to_xla():
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (np.zeros(5, np.int64), "a launch is described by one array of int64"),
-        (np.zeros(7, np.int64), "a launch is described by one array of int64"),
-        (np.zeros(9, np.int32), "a launch is described by one array of int64"),
-        (np.array([0, 0, 1, 1, 1, 0, 3, 0, 0]), "a parameter of the kernel is no argument, result or value"),
-        (np.array([0, 0, 1, 1, 1, 0, 0, 1, 0]), "a parameter of the kernel is no argument, result or value"),
-        (np.array([0, 0, 1, 1, 1, 0, 1, -1, 0]), "a parameter of the kernel is no argument, result or value"),
+        (np.zeros(6, np.int64), "a launch is described by one array of int64"),
+        (np.zeros(8, np.int64), "a launch is described by one array of int64"),
+        (np.zeros(10, np.int32), "a launch is described by one array of int64"),
+        (np.array([0, 0, 1, 1, 1, 0, 0, 3, 0, 0]), "a parameter of the kernel is no argument, result or value"),
+        (np.array([0, 0, 1, 1, 1, 0, 0, 0, 1, 0]), "a parameter of the kernel is no argument, result or value"),
+        (np.array([0, 0, 1, 1, 1, 0, 0, 1, -1, 0]), "a parameter of the kernel is no argument, result or value"),
     ],
 )
 def test_launches_that_are_badly_described_are_refused(words, message):
@@ -187,7 +188,7 @@ def test_a_launch_that_fails_is_an_error_of_jax():
     through_jax._register()
     x = jnp.zeros(4)
     call = jax.ffi.ffi_call(through_jax.TARGET, jax.ShapeDtypeStruct(x.shape, x.dtype))
-    words = np.array([cupy_stand_in.refusing(), 0, 1, 1, 1, 0, 0, 0, 0])
+    words = np.array([cupy_stand_in.refusing(), 0, 1, 1, 1, 0, 0, 0, 0, 0])
     with pytest.raises(Exception, match="cuLaunchKernel returned 7"):
         jax.block_until_ready(call(x, launch=words))
 
@@ -235,6 +236,80 @@ def test_any_division_into_blocks_gives_the_same(case, planes, data):
     out = np.full_like(x, np.nan)
     cupy_stand_in.launch(kernel.source, "stencil", kernel.blocks(planes), kernel.threads, [x, out, np.int32(planes)])
     np.testing.assert_array_equal(out, stencil(x))
+
+
+@st.composite
+def far_stencils(draw):
+    """A stencil of three axes with an array of integers in floating point, some of it beyond tiles and ends."""
+    grid = tuple(draw(st.sampled_from(extents)) for extents in ([1, 5, 18], [1, 4, 9, 33], [9, 16, 21, 40]))
+    distance = st.one_of(st.just(0), st.just(0), st.integers(-5, 5))
+    offsets = draw(st.lists(st.tuples(distance, distance, distance), min_size=1, max_size=9, unique=True))
+    points = {offset: draw(st.integers(-4, 4)) / 2 for offset in offsets}
+    boundary = tuple((draw(st.sampled_from(ENDS)), draw(st.sampled_from(ENDS))) for _ in range(3))
+    rng = np.random.default_rng(draw(st.integers(0, 2**32)))
+    x = whole(rng, draw(st.sampled_from([(), (2,)])) + grid, draw(st.sampled_from(["float32", "float64"])))
+    return weft.arrays.stencil(points, boundary=boundary), x
+
+
+@settings(max_examples=50, deadline=None)
+@given(far_stencils(), st.sampled_from([1, 2, 7, 1000]), st.data())
+def test_planes_staged_in_shared_memory_give_the_same(case, planes, data):
+    stencil, x = case
+    grid = Grid(x.size // int(np.prod(x.shape[-3:])), x.shape[-3:], 1)
+    width = vector_width(grid, x.itemsize, [0]) if data.draw(st.booleans()) else 1
+    tuning = Tuning(
+        (data.draw(st.sampled_from([1, 4, 8])), data.draw(st.sampled_from([1, 3]))),
+        width,
+        rows=data.draw(st.integers(1, 3)),
+        stages=Reach.of(stencil.points).planes + data.draw(st.integers(1, 4)),
+    )
+    boundary = [weft.stencils.boundaries.both(one) for one in stencil.boundary]
+    kernel = stencil_kernel(grid, x.dtype.name, stencil.points, boundary, tuning)
+    assert kernel.shared <= 227 << 10
+    out = np.full_like(x, np.nan)
+    cupy_stand_in.launch(kernel.source, "stencil", kernel.blocks(planes), kernel.threads, [x, out, np.int32(planes)])
+    np.testing.assert_array_equal(out, stencil(x))
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("shape", [(33, 60, 64), (32, 61, 63)])
+def test_stencils_that_reach_far_stage_planes_of_large_arrays(shape, dtype, cupy):
+    star = {offset: 0.5 for axis in range(3) for offset in far(axis, 4)}
+    stencil = weft.arrays.stencil(star, boundary=(("reflect", 1.5),) * 3)
+    x = whole(np.random.default_rng(7), shape, dtype)
+    launches = []
+    kernel = cupy.RawKernel.__call__
+    try:
+        cupy.RawKernel.__call__ = lambda self, *given, **shared: (
+            launches.append(shared),
+            kernel(self, *given, **shared),
+        )
+        result = stencil(cupy_stand_in.ndarray(x))
+    finally:
+        cupy.RawKernel.__call__ = kernel
+    (shared,) = launches
+    assert shared["shared_mem"] > 48 << 10
+    np.testing.assert_array_equal(result.host, stencil(x))
+    np.testing.assert_array_equal(np.asarray(stencil(jnp.asarray(x))), stencil(x))
+
+
+def far(axis, most):
+    """The points along an axis up to so many elements away."""
+    return [tuple(by if other == axis else 0 for other in range(3)) for by in range(-most, most + 1)]
+
+
+def test_blocks_that_stage_planes_are_as_many_as_make_the_time_shortest():
+    star = {offset: 0.5 for axis in range(3) for offset in far(axis, 4)}
+    kernel = stencil_kernel(
+        Grid(1, (512, 512, 512), 1), "float32", star, [(0.0, 0.0)] * 3, Tuning((32, 16), 2, rows=4, stages=9)
+    )
+    # 64 tiles: two blocks for each are at work at once on 132 multiprocessors, three would come in two turns.
+    assert [kernel.planes(132), kernel.planes(64), kernel.planes(1)] == [256, 512, 512]
+    assert kernel.shared == 9 * 72 * 72 * 4
+    with pytest.raises(ValueError, match="a ring of 5 planes has none to copy to beside 5 in use"):
+        stencil_kernel(kernel.grid, "float32", star, [(0.0, 0.0)] * 3, Tuning((32, 32), 2, stages=5))
+    with pytest.raises(ValueError, match="planes of 9 by 4 elements are not staged"):
+        stencil_kernel(Grid(1, (9, 9, 4), 1), "float32", star, [(0.0, 0.0)] * 3, Tuning((32, 32), 2, stages=9))
 
 
 def test_planes_give_all_multiprocessors_work():

@@ -237,6 +237,32 @@ def test_distances_are_the_different_bytes_touched_since(touched):
         trace += these
 
 
+@settings(deadline=None)
+@given(st.lists(st.tuples(st.integers(0, 40), st.integers(1, 20)), min_size=1, max_size=15))
+def test_distances_of_arrays_that_take_the_place_of_others(pieces):
+    """Against a stack of single bytes: how many others were touched since the byte that is half of the array."""
+    memory, found, stack = np.zeros(64, np.int8), Meter(), []
+    for begin, length in pieces:
+        ((distance, own),) = found._reach([memory[begin : begin + length]])
+        assert own == length
+        mine = set(range(begin, begin + length))
+        # Bytes that were touched at once are as far away as the last of them.
+        steps, seen, others = [step & mine for step in stack], 0, 0
+        for step, overlap in zip(stack, steps, strict=True):
+            seen += len(overlap)
+            if 2 * seen >= length:
+                break
+            others += len(step - mine)
+        if 2 * seen >= length:
+            # Within what was touched at once, rests of one array may come before one another.
+            assert distance >= length
+            assert distance <= 1.25 * (others + len(step - mine) + length) + 4
+        else:
+            assert distance >= NEVER
+        stack = [mine, *(step - mine for step in stack)]
+    assert sum(length for what, length in found._stack.items()) == len(set().union(*stack))
+
+
 def test_code_is_as_far_away_as_what_was_touched_since():
     with pvar.metered() as meter:
         x = weft.pvar.VPSet(1 << 10).zeros("float64")

@@ -62,6 +62,36 @@ def test_what_cannot_be_priced_is_said(native):
         weft.arrays.polyshift(0, float, [(1, 0)]).estimate("cm200")
 
 
+def a_gpu(cache):
+    """A machine that streams 10 bytes a nanosecond from memory and 100 from its cache, and starts a kernel in 3 us."""
+    keys = ("integer_time", "float32_time", "float64_time", "divide_time", "function_time", "scattered_time",
+            "collision_time", "result")  # fmt: skip
+    figures = {
+        "launch": 3e-6,
+        "byte_time": 1e-10,
+        "cache_byte_time": 1e-11,
+        "cache_bytes": cache,
+        **dict.fromkeys(keys, 0),
+    }
+    lines = "".join(f"{key} = {value}\n" for key, value in figures.items())
+    return weft.Machine.parse(
+        'name = "gpu"\ntitle = "A GPU"\n[topology]\nkind = "crossbar"\nnodes = 1\nsource = "here"\n'
+        f'[switching]\ntechnique = "cut-through"\nsource = "here"\n[parallel]\n{lines}source = "estimate: round"\n',
+        "gpu.toml",
+    )
+
+
+def test_a_node_that_streams_reads_and_writes_every_array(native):
+    """Two shifts of 1000 doubles move 32,000 bytes: 3.2 us from memory; three arrays fit 24,000 bytes of cache."""
+    plan = weft.arrays.polyshift(1000, float, [(1, 0), (-1, 0)])
+    memory, cache = plan.estimate(a_gpu(23_999)), plan.estimate(a_gpu(24_000))
+    assert (memory.planned_s, memory.single_s) == pytest.approx((6.2e-6, 9.2e-6))
+    assert (cache.planned_s, cache.single_s) == pytest.approx((3.32e-6, 6.32e-6))
+    assert memory.subgrid == (1000,)
+    assert memory.fallbacks == (None, None)
+    assert np.isnan(memory.planned_cm_s)
+
+
 @pytest.mark.parametrize("shape", [(1 << 20,), (1024, 512), (96, 40, 7), (3,), (1, 1), (5, 4, 3, 2)])
 @pytest.mark.parametrize("nodes", [1, 8, NODES])
 def test_nodes_of_a_layout_hold_the_array(shape, nodes):

@@ -73,6 +73,12 @@ pub(super) type Lanes = x86_64::__m512i;
 pub(super) trait Combine<T: Element>: Send + Sync + 'static {
     /// Changes nothing it is combined with.
     const IDENTITY: T;
+    /// What `held` comes to when `other` is combined with it so many times, one after another; None where that has to be
+    /// done to know it.
+    #[inline(always)]
+    fn combine_times(_held: T, _other: T, _times: u32) -> Option<T> {
+        None
+    }
     /// Whether runs of elements may be combined first, and then what they come to, in their order, with the same bits.
     const ASSOCIATIVE: bool = true;
     /// Whether [`Self::combine_512`] is one instruction for elements of 4 and of 8 bytes, whose runs may be combined first.
@@ -214,6 +220,18 @@ macro_rules! floats {
             const ASSOCIATIVE: bool = false;
             #[inline(always)]
             fn combine(one: $type, other: $type) -> $type { one + other }
+            #[inline(always)]
+            fn combine_times(held: $type, other: $type, times: u32) -> Option<$type> {
+                if times == 0 {
+                    return Some(held);
+                }
+                // Whole numbers below this have no more bits than a significand, so that no sum of them on the way is
+                // rounded.
+                const EXACT: $type = (1_u64 << <$type>::MANTISSA_DIGITS) as $type;
+                let sent = times as $type * other;
+                let is_exact = held.fract() == 0.0 && other.fract() == 0.0 && held.abs() + sent.abs() < EXACT;
+                is_exact.then_some(held + sent)
+            }
             #[cfg(target_arch = "x86_64")]
             #[inline(always)]
             unsafe fn combine_512(one: Lanes, other: Lanes) -> Lanes {

@@ -18,7 +18,9 @@ use self::vacancies::Stored;
 use self::values::{Values, senders};
 use super::combination::{Combine, Combining, check_combination, with_combination};
 use super::element::{Bool8, Element};
-use super::indices::{BLOCK, Block, Checked, Copied, Index, IndexRange, Indexing, Moves, SharedIndices, with_indices};
+use super::indices::{
+    BLOCK, Block, Checked, Copied, Index, IndexRange, Indexing, Moves, PORTION, SharedIndices, with_indices,
+};
 use super::parallel::threads_for;
 use super::view::Selection;
 use super::{Combination, ElementType, OnError, PrimitiveError, View, finished};
@@ -407,12 +409,33 @@ fn direct<T: Element, I: Index, C: Combine<T>>(
     stop: Stop<'_>,
 ) -> bool {
     assert_eq!(x.len(), index.len());
+    if let Some(x) = x.one() {
+        return repeated::<T, I, C>(x, index, out, stop);
+    }
     (0..x.len()).step_by(x.portion()).take_while(|_| !stop.is_requested()).all(|start| {
         let end = x.len().min(start + x.portion());
         let x = x.part(start..end);
         index.part(start..end).all_below::<8>(0..x.len(), out.len(), |element, index| {
             // SAFETY: there are as many elements as indices, and `out` has the index.
             unsafe { combine::<T, C>(x, element, out, index) };
+        })
+    })
+}
+
+/// One element to each destination, one after another, from a register; whether `out` has all.
+#[inline(never)]
+fn repeated<T: Element, I: Index, C: Combine<T>>(
+    x: T,
+    index: SharedIndices<'_, I>,
+    out: &mut [T],
+    stop: Stop<'_>,
+) -> bool {
+    (0..index.len()).step_by(PORTION).take_while(|_| !stop.is_requested()).all(|start| {
+        let end = index.len().min(start + PORTION);
+        index.all_below::<8>(start..end, out.len(), |_, index| {
+            // SAFETY: `out` has the index.
+            let to = unsafe { out.get_unchecked_mut(index) };
+            *to = C::combine_alone(*to, x);
         })
     })
 }

@@ -71,7 +71,7 @@ impl<T: Element> Plan<T> {
     }
 
     /// Whether rows that follow one another are computed by twos.
-    fn computes_pairs(&self) -> bool {
+    pub(super) fn computes_pairs(&self) -> bool {
         self.instructions == Level::Avx512
             && matches!(&self.kernel, Kernel::Columns { columns, .. } if columns.is_threes())
     }

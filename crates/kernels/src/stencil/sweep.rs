@@ -34,6 +34,8 @@ struct Rows<T> {
     lanes_bytes: usize,
     /// How results are written.
     store: RowStore,
+    /// How rows of whole vectors are that begin at no multiple of a vector's bytes.
+    misplaced: Store,
 }
 
 /// The most rows of axis 0 that are one call: between calls a sweep looks whether it is given up.
@@ -66,7 +68,7 @@ impl<T: Element> Rows<T> {
             RowStore::Cached => Store::Cached,
             RowStore::Lines => Store::StreamLines,
             RowStore::ByAddress if address.is_multiple_of(self.lanes_bytes) => Store::StreamVector,
-            RowStore::ByAddress => Store::Stream16,
+            RowStore::ByAddress => self.misplaced,
         }
     }
 }
@@ -286,6 +288,8 @@ impl<T: Element> Plan<T> {
             length if length >= lanes_bytes => RowStore::Lines,
             _ => RowStore::Cached,
         };
+        // Results of two rows at once are put together anew by lines: the pieces of a vector take four stores.
+        let misplaced = if runs && self.computes_pairs() { Store::StreamLines } else { Store::Stream16 };
         let rows = Rows {
             inner: [inner(1), inner(2)],
             ends_vary,
@@ -295,6 +299,7 @@ impl<T: Element> Plan<T> {
             factors_vary: self.kernel.factors_vary(),
             lanes_bytes,
             store,
+            misplaced,
         };
         let bundle = self.bundle_of(job);
         let (start, end) = job.ranges[0];

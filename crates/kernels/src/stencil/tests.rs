@@ -217,6 +217,51 @@ fn pair_in_any_row() -> impl Strategy<Value = Case> {
     })
 }
 
+/// Boxes with all neighbours in two or three axes, whose rows are whole vectors of some level, with non-temporal stores and
+/// without: two rows at once are put together anew where these begin within a line.
+fn box_of_whole_vectors() -> impl Strategy<Value = Case> {
+    let extents = (prop::collection::vec(1..6usize, 1..3), 1..14usize).prop_map(|(mut outer, vectors)| {
+        outer.push(8 * vectors);
+        outer
+    });
+    (extents, options(), any::<u64>(), any::<bool>()).prop_flat_map(|(extents, options, seed, symmetric)| {
+        let axes = extents.len();
+        let end = prop_oneof![3 => Just(Boundary::Circular), 1 => Just(Boundary::Value(2.0))];
+        let options = Options { components: 1, ..options };
+        prop::collection::vec(end, axes).prop_map(move |boundaries| {
+            let points = (0..3_usize.pow(axes as u32)).map(|number| {
+                let offset: Vec<isize> =
+                    (0..axes).rev().map(|axis| (number / 3_usize.pow(axis as u32) % 3) as isize - 1).collect();
+                let distinct = if symmetric { offset.iter().filter(|&&by| by != 0).count() } else { number };
+                (offset, Factor::Constant(pseudo(seed, distinct) as i32))
+            });
+            Case { extents: extents.clone(), points: points.collect(), boundaries, options, count: 1, seed }
+        })
+    })
+}
+
+/// Results of a case whose source and result begin so many elements into a cache line, and whether all beside is as it was.
+fn applied_at(case: &Case, begins: [usize; 2]) -> (Vec<f64>, bool) {
+    let plan = Plan::new(&case.stencil(), &case.extents, case.boundaries.clone(), case.options).unwrap();
+    let values = case.source();
+    let [(mut source, from), (mut target, to)] = begins.map(|begin| {
+        let array = vec![f64::NAN; values.len() + 40];
+        let first = array.as_ptr().align_offset(64) + begin;
+        (array, first)
+    });
+    source[from..from + values.len()].copy_from_slice(&values);
+    target.fill(-7.5);
+    let layout = plan.contiguous();
+    // SAFETY: both arrays have all sites from there on.
+    unsafe {
+        let source = Source { base: source.as_ptr().add(from), layout: &layout };
+        plan.apply(&source, &Target { base: target.as_mut_ptr().add(to), layout: &layout }, case.count);
+    }
+    let results = to..to + values.len();
+    let untouched = target[..to].iter().chain(&target[results.end..]).all(|&value| value == -7.5);
+    (target[results].to_vec(), untouched)
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 600, ..ProptestConfig::default() })]
 
@@ -246,23 +291,13 @@ proptest! {
     /// Wherever source and result begin within a cache line, and nothing beside the result is written.
     #[test]
     fn results_may_begin_anywhere(case in case(), begins in [0..16usize, 0..16usize]) {
-        let plan = Plan::new(&case.stencil(), &case.extents, case.boundaries.clone(), case.options).unwrap();
-        let values = case.source();
-        let [(mut source, from), (mut target, to)] = begins.map(|begin| {
-            let array = vec![f64::NAN; values.len() + 40];
-            let first = array.as_ptr().align_offset(64) + begin;
-            (array, first)
-        });
-        source[from..from + values.len()].copy_from_slice(&values);
-        target.fill(-7.5);
-        let layout = plan.contiguous();
-        // SAFETY: both arrays have all sites from there on.
-        unsafe {
-            let source = Source { base: source.as_ptr().add(from), layout: &layout };
-            plan.apply(&source, &Target { base: target.as_mut_ptr().add(to), layout: &layout }, case.count);
-        }
-        prop_assert_eq!(&target[to..to + values.len()], &case.expected());
-        prop_assert!(target[..to].iter().chain(&target[to + values.len()..]).all(|&value| value == -7.5));
+        prop_assert_eq!(applied_at(&case, begins), (case.expected(), true));
+    }
+
+    /// The same of boxes whose rows are whole vectors.
+    #[test]
+    fn boxes_of_whole_vectors_may_begin_anywhere(case in box_of_whole_vectors(), begins in [0..16usize, 0..16usize]) {
+        prop_assert_eq!(applied_at(&case, begins), (case.expected(), true));
     }
 
     /// Threads, tiles, steps in a sweep and stores change nothing in the last bit.

@@ -6,15 +6,15 @@ use weft_simd::on_threads;
 use crate::Stop;
 
 use super::super::View;
-use super::super::combination::Combine;
+use super::super::combination::{Add, Combine};
 use super::super::element::Element;
 use super::super::indices::{Index, SharedIndices};
 use super::super::lines::Scratch;
 use super::super::parallel::part;
 use super::collisions::count_marks;
-use super::direct;
 use super::vacancies::{self, Stored};
 use super::values::Values;
+use super::{direct, repeated};
 
 /// Bytes of all destinations, at most: two copies are in the first-level cache.
 const FEW: usize = 16 << 10;
@@ -49,8 +49,14 @@ pub(super) fn deliver<T: Element, I: Index, C: Combine<T>>(
     stop: Stop<'_>,
 ) -> bool {
     debug_assert!(size_of_val(out) <= FEW && x.len() == index.len());
-    if C::ASSOCIATIVE && is_shared(x.len(), threads) {
-        return combined::<T, I, C>(x, index, out, threads, stop);
+    if is_shared(x.len(), threads) {
+        if C::ASSOCIATIVE {
+            return combined::<T, I, C>(x, index, out, threads, stop);
+        }
+        let counted = x.one().and_then(|x| counted::<T, I, C>(x, index, out, threads, stop));
+        if let Some(is_fine) = counted {
+            return is_fine;
+        }
     }
     let mut copy = Scratch::<FEW>::new();
     // SAFETY: the copy has room for all destinations, and begins at a line; all of its elements are written.
@@ -149,4 +155,33 @@ fn combined<T: Element, I: Index, C: Combine<T>>(
         }
     }
     true
+}
+
+/// Each thread counts how often a run of the senders sends one element to each destination, which tells what that comes to
+/// where no sum is rounded. None, with nothing sent, where that is not so.
+fn counted<T: Element, I: Index, C: Combine<T>>(
+    x: T,
+    index: SharedIndices<'_, I>,
+    out: &mut [T],
+    threads: usize,
+    stop: Stop<'_>,
+) -> Option<bool> {
+    // So that no count overflows, and, before anything is counted, whether usual counts would do.
+    let senders = u32::try_from(index.len()).ok()?;
+    let usual = senders / u32::try_from(out.len().max(1)).ok()?;
+    if !out.iter().all(|&held| C::combine_times(held, x, usual).is_some()) {
+        return None;
+    }
+    let destinations = out.len();
+    let counts = on_threads(threads, |number| {
+        let run = part(index.len(), GRAIN, number, threads);
+        let mut counts = vec![0_u32; destinations];
+        repeated::<u32, I, Add>(1, index.part(run), &mut counts, stop).then_some(counts)
+    });
+    let Some(counts) = counts.into_iter().collect::<Option<Vec<_>>>() else { return Some(false) };
+    let total = |destination: usize| counts.iter().map(|counts| counts[destination]).sum();
+    let sums: Option<Vec<T>> =
+        out.iter().enumerate().map(|(destination, &held)| C::combine_times(held, x, total(destination))).collect();
+    out.copy_from_slice(&sums?);
+    Some(true)
 }

@@ -50,6 +50,12 @@ impl<'a, T: Element> Values<'a, T> {
         self.elements
     }
 
+    /// The one that all send, where they are more than a block.
+    #[inline(always)]
+    pub(super) fn one(self) -> Option<T> {
+        (self.elements.len() != self.senders).then(|| self.elements[0])
+    }
+
     /// The most that can be had at once, where it is not asked in between whether to go on.
     #[inline(always)]
     pub(super) fn portion(self) -> usize {

@@ -139,3 +139,36 @@ fn every_way_refuses_what_it_must() {
         }
     }
 }
+
+/// One element that many send: to as much as when each is added after the other, whether sums are rounded on the way or not.
+#[test]
+fn one_element_is_added_as_often_as_it_is_sent() {
+    const NEARLY: f32 = (1 << 24) as f32;
+    let values = [1.0, -3.0, 0.1, 0.0, -0.0, 1e30, NEARLY - 3.0, f32::NAN, f32::INFINITY];
+    let helds = [0.0, -0.0, 7.0, -250.0, 0.25, NEARLY - 90.0, NEARLY, f32::NAN];
+    for (x, held) in values.into_iter().flat_map(|x| helds.map(|held| (x, held))) {
+        for extent in [1, 3, 200] {
+            let index = indices(extent as u64, 2500, extent, false);
+            // What nothing is sent to keeps what it holds.
+            let index: Vec<i64> = index.into_iter().map(|to| if to == 2 { 0 } else { to }).collect();
+            let before: Vec<f32> = (0..extent).map(|i| if i % 2 == 0 { held } else { 0.0 }).collect();
+            let mut expected = before.clone();
+            index.iter().for_each(|&to| expected[to as usize] += x);
+            let expected: Vec<u64> = expected.into_iter().map(Number::bits).collect();
+            for threads in [1, 2, 3] {
+                let add = Collisions::Combine(Combination::Add);
+                assert_eq!(sent(&[x], &index, &before, add, threads), expected, "{x} sent to {extent} of {held}");
+            }
+            let mut beyond = index.clone();
+            beyond[2000] = extent as i64;
+            let mut out = before.clone();
+            // SAFETY: the views are of arrays that are there.
+            let refused = unsafe {
+                let add = Collisions::Combine(Combination::Add);
+                send(view(&[x]), view(&beyond), view_mut(&mut out), add, None, None, OnError::Keep, Some(2))
+            };
+            assert!(refused.is_err());
+            assert!(out.into_iter().map(Number::bits).eq(before.into_iter().map(Number::bits)));
+        }
+    }
+}

@@ -336,7 +336,7 @@ impl<V: Lanes> Opening<V> {
         (start, full, rest): (usize, usize, usize),
         last: &Sums<V, 1>,
         carry: &Carry<V>,
-        results: &mut RowResults<V>,
+        results: &mut impl Results<V>,
     ) {
         let behind = start + full;
         // SAFETY: results have the row (this function's condition), of which these are the first vector, the last full one
@@ -345,15 +345,16 @@ impl<V: Lanes> Opening<V> {
             let zero = V::splat(V::Scalar::ZERO);
             let (before, centre, after) = (last.0[0], last.1[0], last.2[0]);
             let (mut last_before, mut next_after) = (carry.before, self.first_after);
+            let mut result = zero;
             if rest > 0 {
                 // The lanes of what is behind, moved to the end of a vector.
                 last_before = before.join(before, rest);
                 next_after = after.join(after, rest).join(self.first_after, V::LANES - rest);
-                let result = centre.add(before.after(carry.before)).add(next_after.before(zero));
-                results.put_last(behind, result, rest);
+                result = centre.add(before.after(carry.before)).add(next_after.before(zero));
             }
             results.put(behind - V::LANES, carry.pending.add(carry.after.before(next_after)));
-            results.put(start, self.centre.add(self.before.after(last_before)).add(self.after));
+            results.put_last(behind, result, rest);
+            results.put_first(start, self.centre.add(self.before.after(last_before)).add(self.after));
         }
     }
 }

@@ -144,11 +144,22 @@ impl<V: Lanes> Pair<'_, '_, V> {
             if row.store == Store::StreamLines {
                 let first = self.start + row.span.from;
                 let results = [Realigned::of(row.out, first), Realigned::of(row.out, first + row.span.extent)];
-                self.between_ends::<U, SYMMETRIC>(results);
-            } else if self.wraps::<U>() {
-                self.around::<U, SYMMETRIC>();
+                self.compute_into::<U, SYMMETRIC>(results);
             } else {
-                self.between_ends::<U, SYMMETRIC>([RowResults::of(row), RowResults::of(row)]);
+                self.compute_into::<U, SYMMETRIC>([RowResults::of(row), RowResults::of(row)]);
+            }
+        }
+    }
+
+    /// The same, into results of each row.
+    #[inline(always)]
+    unsafe fn compute_into<const U: usize, const SYMMETRIC: bool>(&self, results: [impl Results<V>; 2]) {
+        // SAFETY: rows and results have both rows of the pair (this function's condition).
+        unsafe {
+            if self.wraps::<U>() {
+                self.around::<U, SYMMETRIC>(results.map(Results::waiting));
+            } else {
+                self.between_ends::<U, SYMMETRIC>(results);
             }
         }
     }
@@ -164,11 +175,10 @@ impl<V: Lanes> Pair<'_, '_, V> {
 
     /// Rows that [wrap](Self::wraps): the sums beside one are those of its own ends.
     #[inline(always)]
-    unsafe fn around<const U: usize, const SYMMETRIC: bool>(&self) {
+    unsafe fn around<const U: usize, const SYMMETRIC: bool>(&self, mut results: [impl Results<V>; 2]) {
         let Pair { row, start, .. } = *self;
         let below = start + row.span.extent;
         let (full, rest) = full_and_rest::<V>(row);
-        let mut results = [RowResults::of(row), RowResults::of(row)];
         // SAFETY: both rows of the pair are among the `repeat` rows for which rows and `out` are valid (this function's
         // condition); each block ends at `full` or before.
         unsafe {

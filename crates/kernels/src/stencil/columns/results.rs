@@ -13,6 +13,10 @@ pub(in crate::stencil) trait Results<V: Lanes> {
     unsafe fn put(&mut self, at: usize, value: V);
     /// The first `count` lanes at element `at`, fewer than all, which end the row.
     unsafe fn put_last(&mut self, at: usize, value: V, count: usize);
+    /// The row's first vector, after its last result: only where the results [wait](Self::waiting) for it.
+    unsafe fn put_first(&mut self, at: usize, value: V);
+    /// For a row whose first vector comes last: the first one that is put is the one behind it.
+    fn waiting(self) -> Self;
 }
 
 /// Vectors are stored where they are, as the row says.
@@ -42,6 +46,17 @@ impl<V: Lanes> Results<V> for RowResults<V> {
             unsafe { value.store_first(count, self.out.add(at)) };
         }
     }
+
+    #[inline(always)]
+    unsafe fn put_first(&mut self, at: usize, value: V) {
+        // SAFETY: the output has the vector (this function's condition).
+        unsafe { self.put(at, value) };
+    }
+
+    #[inline(always)]
+    fn waiting(self) -> RowResults<V> {
+        self
+    }
 }
 
 /// Vectors are put together anew, so that each non-temporal store fills a line of its own; what shares a line with other rows
@@ -53,6 +68,9 @@ pub(super) struct Realigned<V: Lanes> {
     /// The last vector, of which the elements from `to_line` on are not yet stored.
     last: V,
     is_first: bool,
+    /// The vector behind the row's first, which comes last: the line that both are part of waits.
+    second: Option<V>,
+    waits: bool,
 }
 
 impl<V: Lanes> Realigned<V> {
@@ -61,7 +79,8 @@ impl<V: Lanes> Realigned<V> {
     pub(super) unsafe fn of(out: *mut V::Scalar, first: usize) -> Realigned<V> {
         let to_line = V::LANES - misplaced::<V>(out.wrapping_add(first));
         // SAFETY: registers only.
-        Realigned { out, to_line, last: unsafe { V::splat(V::Scalar::ZERO) }, is_first: true }
+        let last = unsafe { V::splat(V::Scalar::ZERO) };
+        Realigned { out, to_line, last, is_first: true, second: None, waits: false }
     }
 }
 
@@ -74,10 +93,12 @@ impl<V: Lanes> Results<V> for Realigned<V> {
             let out = self.out.add(at);
             if !self.is_first {
                 self.last.join(value, self.to_line).stream(out.add(self.to_line).sub(V::LANES));
-            } else if self.to_line < V::LANES {
-                value.store_first(self.to_line, out);
-            } else {
+            } else if self.to_line == V::LANES {
                 value.stream(out);
+            } else if self.waits {
+                self.second = Some(value);
+            } else {
+                value.store_first(self.to_line, out);
             }
         }
         self.last = value;
@@ -109,5 +130,26 @@ impl<V: Lanes> Results<V> for Realigned<V> {
                 value.join(value, self.to_line).store_first(held + count - V::LANES, start.add(V::LANES));
             }
         }
+    }
+
+    #[inline(always)]
+    unsafe fn put_first(&mut self, at: usize, value: V) {
+        // SAFETY: the output has the vector and, where it begins within a line, the rest of the line behind it (this
+        // function's condition: it was followed by another vector).
+        unsafe {
+            let out = self.out.add(at);
+            match self.second {
+                Some(second) => {
+                    value.store_first(self.to_line, out);
+                    value.join(second, self.to_line).stream(out.add(self.to_line));
+                }
+                None => value.stream(out),
+            }
+        }
+    }
+
+    #[inline(always)]
+    fn waiting(self) -> Realigned<V> {
+        Realigned { waits: true, ..self }
     }
 }
