@@ -29,6 +29,9 @@ SIGMAS = (0.03, 0.08, 0.2)
 BOUNDS = 0.93, 0.97
 """Between what a 95% interval is to cover."""
 
+STANDARD_ERRORS = 2.0
+"""How many standard errors of the simulation a coverage may be outside."""
+
 SERIES_FIXED = 5
 """How many times as many series are of a fixed number of launches, which are quick."""
 
@@ -152,47 +155,56 @@ def held_out(count: int, series: int, seed: int) -> float:
 
 
 class Judged:
-    """Coverages of a kind of interval, of which the least and the largest have to be within `BOUNDS`."""
+    """Coverages of a kind of interval, of which the least and the largest have to be within `BOUNDS`, but for
+    `STANDARD_ERRORS` of a simulation of so many series or fits."""
 
     def __init__(self, report: Report) -> None:
         self._report = report
         self._kinds: dict[str, list[float]] = {}
+        self._draws: dict[str, int] = {}
 
-    def add(self, kind: str, of: str, covered: float, is_promised: bool = True) -> None:
+    def add(self, kind: str, of: str, covered: float, draws: int, is_promised: bool = True) -> None:
         """A coverage; one that is not promised is recorded and not judged."""
         self._report.figure(f"{kind}, {of}", covered, "ratio")
         if is_promised:
             self._kinds.setdefault(kind, []).append(covered)
+            self._draws[kind] = draws
 
     def conclude(self) -> None:
         """The least and the largest of every kind."""
-        low, high = BOUNDS
         for kind, coverages in self._kinds.items():
+            low, high = (
+                bound + sign * STANDARD_ERRORS * math.sqrt(bound * (1.0 - bound) / self._draws[kind])
+                for sign, bound in zip((-1.0, 1.0), BOUNDS, strict=True)
+            )
             self._report.figure(f"{kind}: least coverage", min(coverages), "ratio", low, "at least")
             self._report.figure(f"{kind}: largest coverage", max(coverages), "ratio", high, "at most")
 
 
 def run(chosen: argparse.Namespace, report: Report) -> None:
     report.protocol = {"series": chosen.series, "fits": chosen.fits, "seed": chosen.seed, "bounds": list(BOUNDS)}
+    report.protocol |= {"standard_errors": STANDARD_ERRORS}
     judged = Judged(report)
     for noise in NOISES:
         for count in COUNTS:
             covered, said, width = fixed(noise, count, SERIES_FIXED * chosen.series, chosen.seed)
-            judged.add(f"median of {count} launches", noise.name, covered, noise.promised and said >= 0.95)
+            is_promised = noise.promised and said >= 0.95
+            judged.add(f"median of {count} launches", noise.name, covered, SERIES_FIXED * chosen.series, is_promised)
             report.figure(f"median of {count} launches, {noise.name}: said", said, "share")
             report.figure(f"median of {count} launches, {noise.name}: width over ideal", width, "times")
         for sigma in SIGMAS:
             covered, _, mean = sequential(noise, sigma, chosen.series, chosen.seed)
-            judged.add("median where the protocol stops", f"{sigma:.0%}, {noise.name}", covered, noise.promised)
-            report.figure(f"median where the protocol stops, {sigma:.0%}, {noise.name}: launches", mean)
+            name = "median where the protocol stops"
+            judged.add(name, f"{sigma:.0%}, {noise.name}", covered, chosen.series, noise.promised)
+            report.figure(f"{name}, {sigma:.0%}, {noise.name}: launches", mean)
     for correlation in (0.0, 0.3, 0.6):
         for common in (0.0, 0.5):
             for name, covered in fits(correlation, common, 20, chosen.fits, chosen.seed).items():
-                judged.add(name, f"AR(1) {correlation}, {common:.0%} common", covered)
+                judged.add(name, f"AR(1) {correlation}, {common:.0%} common", covered, chosen.fits)
             for name, covered in parts_of_a_message(correlation, common, 20, chosen.fits, chosen.seed).items():
-                judged.add(f"LogGP's {name}", f"AR(1) {correlation}, {common:.0%} common", covered)
+                judged.add(f"LogGP's {name}", f"AR(1) {correlation}, {common:.0%} common", covered, chosen.fits)
     for count in (40, 88):
-        judged.add("estimate", f"{count} held out", held_out(count, 4 * chosen.series, chosen.seed))
+        judged.add("estimate", f"{count} held out", held_out(count, 4 * chosen.series, chosen.seed), 4 * chosen.series)
     judged.conclude()
 
 

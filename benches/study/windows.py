@@ -67,6 +67,15 @@ def errors(measured: pl.DataFrame, machine: weft.Machine) -> pl.DataFrame:
     return pl.concat(parts)
 
 
+def apart(measured: pl.DataFrame) -> list[float]:
+    """How far windows of one pair of `multi-pair` and the same of a stream are apart, of every window and length, as a
+    share: the same messages, of which one benchmark takes the median over windows and the other over many in a row."""
+    by = measured.group_by("benchmark", "window", "bytes").agg(pl.col("seconds").median())
+    stream, pair = (by.filter(pl.col("benchmark") == name) for name in PREDICTED)
+    both = stream.join(pair, on=["window", "bytes"], suffix="_pair")
+    return [abs(ratio - 1.0) for ratio in both["seconds_pair"] / both["seconds"]]
+
+
 def run(chosen: argparse.Namespace, report: Report) -> None:
     protocol = Protocol(launches=chosen.launches, budget=0.0, most=chosen.launches)
     report.protocol = {"launches": chosen.launches, "seconds": chosen.seconds, "fitted window": OWN_WINDOW}
@@ -90,6 +99,9 @@ def run(chosen: argparse.Namespace, report: Report) -> None:
         sizes = np.abs(compared.filter(pl.col("bytes").is_in(list(lengths)))["error"].to_numpy())
         report.figure(f"lengths {kind}: share within 10%", float(np.mean(sizes <= WITHIN)), "share")
         report.figure(f"lengths {kind}: median error", float(np.median(sizes)), "ratio", WITHIN, "at most")
+    shares = apart(measured)
+    report.figure("one pair and a stream: median apart, as measured", float(np.median(shares)), "share")
+    report.figure("one pair and a stream: worst apart, as measured", max(shares), "share")
     for name in (*PREDICTED, "echo", SEND_ALONE, RECEIVE_ALONE):
         report.samples({name: measured.filter(pl.col("benchmark") == name)["seconds"].to_list()}, ranks=2)
 

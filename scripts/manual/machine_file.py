@@ -26,6 +26,7 @@ STRUCTS = {
     "": "Machine",
     "protocols": "Protocol",
     "packets": "Packets",
+    "cache": "Cache",
     "node": "Node",
     "self_message": "MemoryCopy",
     "host": "HostLink",

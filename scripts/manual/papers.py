@@ -8,6 +8,7 @@ from scripts.manual.drawing import drawing, is_drawn
 from scripts.manual.figures import errors, reproduction
 from scripts.manual.markdown import table
 from weft.papers import PAPERS, ReproducedTable, Reproduction
+from weft.papers.rendering import OPEN, open_in_worst
 from weft.papers.rendering import _number as number
 
 TITLES = {
@@ -88,11 +89,11 @@ def page(reproduced: Reproduction) -> str:
 
 def _summary(reproduced: Reproduction) -> str:
     rows = [
-        (of, row["cells"], _share(row["median"]), _share(row["worst"]), row["worst_at"] or "")
+        (of, row["cells"], _share(row["median"]), _share(row["worst"]), row["worst_at"] or "", open_in_worst(row))
         for of, row in errors(reproduced.paper)
     ]
-    heads = ["of", "cells", "median", "worst", "worst at"]
-    return table(heads, rows, right=("cells", "median", "worst"))
+    heads = ["of", "cells", "median", "worst", "worst at", "open"]
+    return f"{table(heads, rows, right=('cells', 'median', 'worst'))}\n{OPEN[0].upper()}{OPEN[1:]}.\n"
 
 
 def _share(value: float | None) -> str:

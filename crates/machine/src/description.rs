@@ -55,6 +55,8 @@ pub struct Machine {
     pub protocols: Vec<Protocol>,
     /// Messages are cut into packets, if they are.
     pub packets: Option<Packets>,
+    /// The cache that messages on their way to a rank lie in, if the file says what leaving it costs.
+    pub cache: Option<Cache>,
     pub node: Node,
     /// A message of a node to itself.
     pub self_message: MemoryCopy,
@@ -199,6 +201,47 @@ pub struct Packets {
     /// once a message.
     pub acknowledged: bool,
     pub sources: Sources,
+}
+
+/// A cache that long messages pass through on their way into the receiver's memory.
+///
+/// While a rank has receives posted whose buffers are together `w` bytes long, each byte that it receives costs its
+/// processor `miss_byte_time` times the share of them that is not found in the cache: none up to `bytes`, all from
+/// `all_missed_bytes` on, and in between as many as lie on the straight line. Pages of a large buffer fall on the sets
+/// of a cache at random, so that it does not overflow all at once.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Cache {
+    /// The most bytes of receives posted at one time all of which are found in it, B.
+    pub bytes: u64,
+    /// The fewest of which none is, B.
+    pub all_missed_bytes: u64,
+    /// Processor time of the receiver for a byte that is not found, beside the protocol's, s/B.
+    pub miss_byte_time: f64,
+    pub sources: Sources,
+}
+
+impl Cache {
+    /// Seconds that a byte costs its receiver beside the protocol's, while `posted` bytes of receives are.
+    ///
+    /// # Examples
+    /// ```
+    /// use weft_machine::{Cache, Sources};
+    ///
+    /// let (bytes, all_missed_bytes, miss_byte_time) = (1 << 19, 3 << 19, 6e-11);
+    /// let cache = Cache { bytes, all_missed_bytes, miss_byte_time, sources: Sources::new() };
+    /// assert_eq!(cache.byte_time(1 << 19), 0.0);
+    /// assert_eq!(cache.byte_time(1 << 20), 3e-11);
+    /// assert_eq!(cache.byte_time(1 << 22), 6e-11);
+    /// ```
+    pub fn byte_time(&self, posted: u64) -> f64 {
+        if posted <= self.bytes {
+            return 0.0;
+        }
+        if posted >= self.all_missed_bytes {
+            return self.miss_byte_time;
+        }
+        self.miss_byte_time * (posted - self.bytes) as f64 / (self.all_missed_bytes - self.bytes) as f64
+    }
 }
 
 /// One node.

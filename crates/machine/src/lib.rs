@@ -36,8 +36,8 @@ pub use catalogue::{Catalogue, MachineError, catalogue, find};
 pub use data_parallel::{Parallel, Primitives, Shifts};
 pub use degradation::{Degradation, DegradationError, vertex_name};
 pub use description::{
-    Access, Alternative, Completion, ConcurrentFiles, Connections, Estimand, FghcCosts, Figure, GoalOrder, HostFiles,
-    HostLink, Machine, MemoryCopy, Node, Packets, Protocol, ShortMessages, Switching, line_time,
+    Access, Alternative, Cache, Completion, ConcurrentFiles, Connections, Estimand, FghcCosts, Figure, GoalOrder,
+    HostFiles, HostLink, Machine, MemoryCopy, Node, Packets, Protocol, ShortMessages, Switching, line_time,
 };
 pub use estimand::EstimandError;
 pub use processors::{Location, Processors};

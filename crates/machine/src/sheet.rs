@@ -26,6 +26,12 @@ impl Machine {
                 .count("minimum", Some(packets.minimum), "B", &packets.sources)
                 .entry("acknowledged", Value::Flag(packets.acknowledged), "", &packets.sources)
         }));
+        tables.extend(self.cache.as_ref().map(|cache| {
+            Table::new("cache")
+                .count("bytes", Some(cache.bytes), "B", &cache.sources)
+                .count("all_missed_bytes", Some(cache.all_missed_bytes), "B", &cache.sources)
+                .number("miss_byte_time", cache.miss_byte_time, "s/B", &cache.sources)
+        }));
         let node = &self.node;
         tables.push(
             Table::new("node")

@@ -86,8 +86,8 @@ fn each_fault_names_file_line_key_and_what_was_expected() {
             "title",
             "titel",
             "2: titel: expected one of the keys name, title, year, description, estimand, topology, switching, \
-          protocols, packets, node, self_message, host, files, host_files, shifts, connections, fghc, primitives, \
-          parallel, routers, processors, operations, facts, alternative; did you mean title?",
+          protocols, packets, cache, node, self_message, host, files, host_files, shifts, connections, fghc, \
+          primitives, parallel, routers, processors, operations, facts, alternative; did you mean title?",
         ),
         (
             "\"hypercube\"",
@@ -160,6 +160,17 @@ fn each_fault_names_file_line_key_and_what_was_expected() {
         ),
         (
             "hop_time = 1e-6",
+            "hop_time = 500",
+            "18: protocols[0].hop_time: expected seconds, 0 or from 1e-13 to 1, found 500; did you mean 500e-6?",
+        ),
+        (
+            "byte_time = 1e-9",
+            "byte_time = 1e9",
+            "19: protocols[0].byte_time: expected seconds a byte, 0 or from 1e-20 to 0.001, found 1e9; did you mean 1e-9, \
+          of a rate of 1e9 B/s?",
+        ),
+        (
+            "hop_time = 1e-6",
             "hop_time = nan",
             "18: protocols[0].hop_time: expected a number of at least 0, in s, found nan",
         ),
@@ -213,8 +224,8 @@ fn each_fault_names_file_line_key_and_what_was_expected() {
             "[packets]",
             "[packet]",
             "31: packet: expected one of the keys name, title, year, description, estimand, topology, switching, \
-          protocols, packets, node, self_message, host, files, host_files, shifts, connections, fghc, primitives, \
-          parallel, routers, processors, operations, facts, alternative; did you mean packets?",
+          protocols, packets, cache, node, self_message, host, files, host_files, shifts, connections, fghc, \
+          primitives, parallel, routers, processors, operations, facts, alternative; did you mean packets?",
         ),
         ("bytes = 1024", "bytes = 0", "32: packets.bytes: expected a whole number of bytes of at least 1, found 0"),
         (

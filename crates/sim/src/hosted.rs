@@ -188,6 +188,11 @@ impl SimComm {
         LookOn { comm: self.clone(), least, until, stage: Stage::New }
     }
 
+    /// Whether anything can happen in the run but that ranks look.
+    pub fn can_happen(&self) -> bool {
+        self.core().borrow().can_happen()
+    }
+
     /// Asks for this rank to be polled at `time`.
     pub fn wake_at(&self, time: Picos) {
         self.core().borrow_mut().wake_at(self.world_rank, time);

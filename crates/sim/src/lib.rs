@@ -59,6 +59,6 @@ pub use mismatched::{MismatchedElements, Mismatches};
 pub use options::Options;
 pub use placement::{Placement, PlacementError};
 pub use rounds::Part;
-pub use run::{Outcome, run, run_with};
+pub use run::{Outcome, Outside, run, run_beside, run_with};
 pub use trace::{Trace, TraceEvent, TraceKind};
 pub use unreceived::Unreceived;

@@ -123,7 +123,7 @@ pub fn run<P: Program>(
     program: &P,
     options: &Options,
 ) -> Result<Outcome<P::Output>, RunError> {
-    run_with(machine, placement, |comm| program.clone().run(comm), options)
+    run_beside(machine, placement, |comm| program.clone().run(comm), options, &Nobody)
 }
 
 /// As [`run`], of what `start` makes for each rank of its communicator: for programs that are hosted, whose calls come
@@ -136,6 +136,42 @@ pub fn run_with<T, F: Future<Output = Result<T, CommError>>>(
     placement: &Placement,
     start: impl Fn(SimComm) -> F,
     options: &Options,
+) -> Result<Outcome<T>, RunError> {
+    run_beside(machine, placement, start, options, &Nobody)
+}
+
+/// Ranks whose programs run by themselves for long, while the others go on.
+///
+/// A rank's future that is pending although its program neither waits for the run nor has come to its end is outside.
+pub trait Outside {
+    /// Whether there are any.
+    fn is_someone(&self) -> bool;
+
+    /// Makes those ready that have come back; if `waits`, returns when there is one, or when the run shall end.
+    fn bring_back(&self, waits: bool);
+}
+
+/// No program runs by itself.
+struct Nobody;
+
+impl Outside for Nobody {
+    fn is_someone(&self) -> bool {
+        false
+    }
+
+    fn bring_back(&self, _: bool) {}
+}
+
+/// As [`run_with`], where programs may be outside.
+///
+/// # Errors
+/// As [`run`].
+pub fn run_beside<T, F: Future<Output = Result<T, CommError>>>(
+    machine: &Machine,
+    placement: &Placement,
+    start: impl Fn(SimComm) -> F,
+    options: &Options,
+    outside: &impl Outside,
 ) -> Result<Outcome<T>, RunError> {
     if !machine.passes_messages() {
         let message =
@@ -164,7 +200,8 @@ pub fn run_with<T, F: Future<Output = Result<T, CommError>>>(
     let running = Cell::new(0);
     let watch = Watch { interrupt: &options.interrupt, steps: Cell::new(0), checks: Cell::new(0) };
     // One for the whole run: around every poll it would cost as much as the poll.
-    let driven = catch_unwind(AssertUnwindSafe(|| drive(&core, &mut programs, &mut outputs, &running, &watch)));
+    let driven =
+        catch_unwind(AssertUnwindSafe(|| drive(&core, &mut programs, &mut outputs, &running, (&watch, outside))));
     let unfinished = driven
         .unwrap_or_else(|panic| Err(RunError::Panicked { rank: running.get(), message: panic_message(&*panic) }))?;
     if unfinished > 0 {
@@ -193,14 +230,14 @@ fn drive<T, F>(
     programs: &mut [Option<Pin<Box<F>>>],
     outputs: &mut [Option<T>],
     running: &Cell<usize>,
-    watch: &Watch<'_>,
+    (watch, outside): (&Watch<'_>, &impl Outside),
 ) -> Result<usize, RunError>
 where
     F: Future<Output = Result<T, CommError>>,
 {
     let mut context = Context::from_waker(Waker::noop());
     let mut unfinished = programs.len();
-    while let Some(rank) = next_ready(core, watch)? {
+    while let Some(rank) = next_ready(core, watch, outside)? {
         let rank = rank as usize;
         watch.step()?;
         let Some(program) = &mut programs[rank] else { continue };
@@ -214,18 +251,28 @@ where
     Ok(unfinished)
 }
 
-/// The next rank that can go on, after as many events as that takes; none when no event is left.
-fn next_ready(core: &RefCell<Core>, watch: &Watch<'_>) -> Result<Option<u32>, RunError> {
-    let mut core = core.borrow_mut();
+/// The next rank that can go on, after as many events as that takes; none when no event is left and nobody is outside.
+fn next_ready(core: &RefCell<Core>, watch: &Watch<'_>, outside: &impl Outside) -> Result<Option<u32>, RunError> {
+    let mut state = core.borrow_mut();
     loop {
-        if let Some(rank) = core.next_ready() {
+        if outside.is_someone() {
+            drop(state);
+            outside.bring_back(false);
+            state = core.borrow_mut();
+        }
+        if let Some(rank) = state.next_ready() {
             return Ok(Some(rank));
         }
         watch.step()?;
-        if core.release_deferred() {
+        if state.release_deferred() || state.step() {
             continue;
         }
-        if !core.step() && !core.tell_quiet() && !core.fail_mismatched_rounds() {
+        if outside.is_someone() {
+            drop(state);
+            outside.bring_back(true);
+            watch.check()?;
+            state = core.borrow_mut();
+        } else if !state.tell_quiet() && !state.fail_mismatched_rounds() {
             return Ok(None);
         }
     }

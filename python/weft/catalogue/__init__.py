@@ -47,8 +47,18 @@ def machine(name: str | os.PathLike[str], estimand: str | None = None) -> Machin
             raise UsageError(
                 f"{os.fspath(name)} is a folder: name a file in it; of a study those are samples.csv and here.toml"
             ) from None
+        if _is_file_named_plainly(os.fspath(name)):
+            hint = f"a file {name} is read as a machine only if its name ends in .toml or has a path: ./{name}"
+            if str(name).endswith(".json"):
+                hint = f"{name} can be a graph for `weft compile`, and machine files are TOML"
+            raise UsageError(f"unknown machine {name}: {hint}") from None
         raise
     return described if estimand is None else described.with_estimand(estimand)
+
+
+def _is_file_named_plainly(name: str) -> bool:
+    """Whether there is such a file that nothing in its name tells from the name of a machine."""
+    return os.path.isfile(name) and os.path.basename(name) == name and not name.endswith(".toml")
 
 
 def machines() -> list[Machine]:

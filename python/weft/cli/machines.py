@@ -12,6 +12,9 @@ from weft.cli import estimands, outputs, teaching
 if TYPE_CHECKING:
     import polars as pl
     from rich.table import Table
+    from typer.core import TyperGroup
+
+    from weft import Machine
 
 _EXAMPLES = """
 weft machines  # every machine of the catalogue, a line each
@@ -33,11 +36,28 @@ class Format(enum.StrEnum):
 
 def add_to(app: typer.Typer) -> None:
     """Add the commands."""
-    group = typer.Typer(cls=teaching.group(_EXAMPLES), invoke_without_command=True)
+    group = typer.Typer(cls=_group_that_knows_machines(), invoke_without_command=True)
     group.callback()(machines)
     group.command(cls=teaching.command(_EXAMPLES))(show)
     group.command(cls=teaching.command(_EXAMPLES))(grain)
     app.add_typer(group, name="machines")
+
+
+def _group_that_knows_machines() -> type[TyperGroup]:
+    """The group of `weft machines`, which tells who names a machine right after it the command that shows one."""
+
+    class Machines(teaching.group(_EXAMPLES)):  # type: ignore[misc]
+        def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+            import weft
+
+            word = args[0]
+            if self.get_command(ctx, word) is None and (
+                word.endswith(".toml") or word in {machine.name for machine in weft.machines()}
+            ):
+                raise weft.UsageError(f"machines {word}: `weft machines show {word}` shows a machine")
+            return super().resolve_command(ctx, args)
+
+    return Machines
 
 
 def machines(context: typer.Context, shown: outputs.Shown = outputs.Format.TABLE) -> None:
@@ -103,6 +123,8 @@ def show(
         console.print(facts["description"], style="dim")
     console.print("Times are in seconds, lengths in bytes.", style="dim")
     show_whole(_figures(facts))
+    for line in _in_short(machine):
+        console.print(line)
 
 
 def grain(
@@ -165,9 +187,28 @@ def _figures(facts: dict[str, Any]) -> Table:
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
     table.add_column("key", style="cyan")
     table.add_column("value", justify="right")
+    table.add_column("that is", justify="right")
     table.add_column("source", style="dim")
     _walk(facts, "", table)
     return table
+
+
+def _in_short(machine: Machine) -> list[str]:
+    """What messages take by these figures, in which a figure in another unit than seconds and bytes is seen at once."""
+    import weft
+    from weft import units
+    from weft.catalogue import passes_messages
+
+    if machine.nodes < 2 or not passes_messages(machine):
+        return []
+    if not machine.message_time(8, len(machine.route(0, 1))):
+        return ["From node 0 to node 1, messages take no time: their overheads, hop_time and byte_time are 0."]
+    short, long = weft.simulate(machine, "echo", bytes=[8, 1 << 20]).sort("bytes").iter_rows(named=True)
+    links = f"{short['hops']} link{'s' * (short['hops'] != 1)}"
+    return [
+        f"From node 0 to node 1, over {links}: 8 bytes take {units.seconds(short['seconds'])}, 1 MiB takes "
+        f"{units.seconds(long['seconds'])}, a rate of {units.rate(long['rate'])}."
+    ]
 
 
 def _walk(value: Any, key: str, table: Table, source: str = "") -> None:
@@ -176,7 +217,8 @@ def _walk(value: Any, key: str, table: Table, source: str = "") -> None:
     A figure's source is its own, or that of the table it stands in.
     """
     if isinstance(value, dict) and "value" in value:
-        table.add_row(key, _shown(value["value"]), str(value.get("source", source)))
+        reading = str(value["unit"]) if key.startswith("facts.") and "unit" in value else _reading(key, value["value"])
+        table.add_row(key, _shown(value["value"]), reading, str(value.get("source", source)))
     elif isinstance(value, dict):
         source = str(value.get("source", source))
         for name, inner in value.items():
@@ -185,7 +227,28 @@ def _walk(value: Any, key: str, table: Table, source: str = "") -> None:
         for number, inner in enumerate(value, start=1):
             _walk(inner, f"{key} {number}", table, source)
     elif key not in ("name", "title", "description") and not key.endswith("source"):
-        table.add_row(key, _shown(value), source)
+        table.add_row(key, _shown(value), _reading(key, value), source)
+
+
+_LENGTHS = ("bytes", "up_to", "memory_available")
+_TIMES = ("_time", "_overhead", "startup", "parallel.launch", "parallel.result")
+_SHORTEST = 1e-10
+"""Seconds below which a time is one of many elements at once, and a rate says more."""
+
+
+def _reading(key: str, value: Any) -> str:
+    """A figure as data sheets have it: a time in its unit, the time of a byte or of an operation as a rate."""
+    from weft import units
+
+    if isinstance(value, bool) or not isinstance(value, int | float) or not value:
+        return ""
+    if key.endswith(("byte_time", "copy_byte")):
+        return units.rate(1 / value)
+    if key.endswith(_LENGTHS):
+        return units.length(value)
+    if key.startswith("operations.") or (key.endswith("_time") and value < _SHORTEST):
+        return f"{units.count(1 / value)} a second"
+    return units.seconds(value) if key.endswith(_TIMES) else ""
 
 
 def _shown(value: Any) -> str:

@@ -13,7 +13,7 @@ from weft.samples import PARAMETERS, SamplesError, summarise, validate
 _ECHOES = pl.col("benchmark").is_in(["echo", "echo-self", "echo-host"])
 
 
-SMALLER = 0.2
+SMALLER = 0.1
 """Share of the square of the smaller of two distances: each interval is a little wide where launches seem alike by
 chance, and of two that seldom happens to both. From the coverage of ratios in `benches/study/coverage.py`."""
 

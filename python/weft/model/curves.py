@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from weft.model.curve import Curve, Estimate, FitError, Piece, Switching
-from weft.model.lines import EXACT, Floats
+from weft.model.lines import EXACT, HUBER_LOSS, Floats
 from weft.model.points import Points
 from weft.model.refine import Refined, determined, refine
 from weft.model.segments import MIN_POINTS, RESOLUTION, divide
@@ -248,12 +248,13 @@ def _criterion(parts: Sequence[Points], active: Sequence[tuple[int, ...]]) -> fl
 def _scatter(refined: Sequence[Refined], parts: Sequence[Points]) -> tuple[float, int]:
     """The relative standard deviation of points about the pieces, and its degrees of freedom.
 
-    One for all pieces: a piece of three points has too little to judge itself by.
+    One for all pieces: a piece of three points has too little to judge itself by. Huber's loss has `HUBER_LOSS` of the
+    squares of normal errors.
     """
     freedom = sum(len(part) for part in parts) - sum(len(r.active) for r in refined)
     if freedom <= 0:
         return 0.0, 0
-    return math.sqrt(sum(float(r.losses.sum()) for r in refined) / freedom), freedom
+    return math.sqrt(sum(float(r.losses.sum()) for r in refined) / HUBER_LOSS / freedom), freedom
 
 
 def _needed(

@@ -411,13 +411,20 @@ def _held_up(parts: LogGP, curve: Curve) -> list[str]:
     """Where a stream is slower than both ends, which a simulated one is not."""
     notes = []
     for piece, ends in zip(curve.pieces, parts.ends, strict=False):
-        if ends is not None and ends.held_up:
-            lengths = ", ".join(map(str, sorted(ends.held_up)))
+        held_up = {length: excess for one in ends for length, excess in one.held_up.items()}
+        if held_up:
+            lengths = ", ".join(map(str, sorted(held_up)))
             notes.append(
                 f"{piece.first} to {piece.last} bytes: streams of messages of {lengths} bytes take up to "
-                f"{max(ends.held_up.values()):.0%} longer than either end, so that something else holds them up, such "
-                f"as a cache that the messages on their way do not fit into, and simulated streams are faster"
+                f"{max(held_up.values()):.0%} longer than either end, so that something else holds them up, and "
+                f"simulated streams are faster"
             )
+    if parts.cache is not None:
+        notes.append(
+            f"streams of long messages take longer than either end, as where a cache holds {parts.cache.bytes} bytes "
+            f"of receives posted at one time: a byte that is not found in it costs {parts.cache.miss_byte_time:.3g} s "
+            f"more, and from {parts.cache.all_missed_bytes} bytes on none is"
+        )
     return notes
 
 

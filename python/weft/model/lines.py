@@ -14,6 +14,9 @@ HUBER = 1.345
 """Where Huber's loss turns from square to absolute, in standard deviations: 95% efficient for normal errors (P. J.
 Huber, E. M. Ronchetti, Robust Statistics, 2nd ed., section 4.5)."""
 
+HUBER_LOSS = 0.8214
+"""The mean of Huber's weighted squares of normal errors with the variance 1: E w r^2 with `HUBER`."""
+
 CANDIDATES = 24
 """The most points through which lines are tried: their pairs grow with the square."""
 

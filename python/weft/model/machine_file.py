@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from weft.model.curve import Curve, FitError, Piece
 
 if TYPE_CHECKING:
+    from weft.model.cache import Cache
     from weft.model.ends import Ends
     from weft.model.fitting import Fit
     from weft.model.loggp import LogGP
@@ -102,9 +103,12 @@ def _costs_of_messages(fit: Fit, source: str, within: str = "") -> list[str]:
     source = source if fit.estimand is None else f"{source}: {fit.estimand} times"
     lines: list[str] = []
     known = fit.loggp
-    ends = known.ends if known is not None and known.ends else (None,) * len(fit.echo.pieces)
+    ends = known.ends if known is not None and known.ends else ((),) * len(fit.echo.pieces)
     for piece, of_piece in zip(fit.echo.pieces, ends, strict=True):
-        lines += ["", f"[[{within}protocols]]", *_protocol(piece, source, known, of_piece)]
+        for one in of_piece or (None,):
+            lines += ["", f"[[{within}protocols]]", *_protocol(piece, source, known, one)]
+    if known is not None and known.cache is not None and not within:
+        lines += ["", "[cache]", *_cache(known.cache, source)]
     lines += ["", f"[{within}self_message]", *_own(fit, source)]
     if "echo-host" in fit.lines:
         lines += ["", f"[{within}host]", *_copy(fit.lines["echo-host"], source)]
@@ -181,7 +185,21 @@ def _measured_ends(piece: Piece, ends: Ends, source: str) -> list[str]:
     return lines
 
 
+def _cache(cache: Cache, source: str) -> list[str]:
+    """What streams of long messages take more than either of their ends by itself."""
+    said = f"{source}: streams that take longer than either end, the more bytes they have posted at one time"
+    return [
+        f"source = {_text(said)}",
+        f"bytes = {cache.bytes}",
+        f"all_missed_bytes = {cache.all_missed_bytes}",
+        f"miss_byte_time = {_number(cache.miss_byte_time)}",
+    ]
+
+
 _OF_LINK = ("hop_time", "byte_time")
+
+_ROUNDED = 1e-13
+"""Seconds, of a message or a byte of one: what is shorter is rounding, a tenth of what the simulator counts in."""
 
 
 def _link(index: int, whole: float, parts: str, source: str) -> str:
@@ -195,9 +213,10 @@ def _protocol(piece: Piece, source: str, known: LogGP | None, ends: Ends | None)
     (send, receive), halved, hop, of_hop = _overheads(piece, known, source)
     link = piece.hop_byte_time.value if piece.hop_byte_time is not None else 0.0
     lines = [f"source = {_text(source)}"]
-    if piece.up_to is not None:
-        changes = "" if piece.change is None else f"; somewhere from {piece.change[0]} to {piece.change[1] - 1} bytes"
-        lines.append(_figure("up_to", str(piece.up_to), source + changes, source))
+    up_to, change = (piece.up_to, piece.change) if ends is None else (ends.up_to, ends.change)
+    if up_to is not None:
+        changes = "" if change is None else f"; somewhere from {change[0]} to {change[1] - 1} bytes"
+        lines.append(_figure("up_to", str(up_to), source + changes, source))
     if ends is not None:
         return [*lines, *_measured_ends(piece, ends, source), _figure("completion", '"buffered"', _ASSUMED, source)]
     lines += [
@@ -242,8 +261,11 @@ def _figure(key: str, value: str, source: str, inherited: str) -> str:
 
 
 def _number(value: float) -> str:
-    """Seven significant digits, as a TOML float."""
-    text = f"{value:.7g}"
+    """Seven significant digits, as a TOML float.
+
+    What the difference of two equal times leaves is 0: readers of machine files refuse times that no machine can take.
+    """
+    text = f"{0.0 if abs(value) < _ROUNDED else value:.7g}"
     return text if any(c in text for c in ".e") else f"{text}.0"
 
 

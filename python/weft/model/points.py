@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 
 from weft.model.lines import Floats
-from weft.samples.dependence import inflation
+from weft.samples.dependence import mean_inflation
 
 MIN_LAUNCHES = 4
 """The fewest launches that are resampled: fewer say too little of what another launch would give."""
@@ -44,8 +44,8 @@ class Points:
 
     @property
     def inflation(self) -> float:
-        """How much more medians over launches vary than those of independent ones, on average over the points."""
-        return float(np.mean([inflation(column[~np.isnan(column)]) for column in self.launches.T]))
+        """How much more medians over launches vary than those of independent ones, by all points together."""
+        return mean_inflation([column[~np.isnan(column)] for column in self.launches.T])
 
     def select(self, chosen: np.ndarray) -> Points:
         """The points where `chosen` is true."""
@@ -72,6 +72,12 @@ class Points:
         return replace(self, covariance=scale * differences.T @ differences / len(others))
 
 
+def launch_of(samples: pl.DataFrame) -> pl.Expr:
+    """What tells the launches of samples apart, as a column `launch`: theirs, or else `repetition`."""
+    launch = pl.coalesce("launch", "repetition") if "launch" in samples.columns else pl.col("repetition")
+    return launch.alias("launch")
+
+
 def points_of(samples: pl.DataFrame, hops: int = 0) -> Points:
     """The points in samples of one benchmark on one machine.
 
@@ -82,9 +88,8 @@ def points_of(samples: pl.DataFrame, hops: int = 0) -> Points:
     hops
         What empty hops count as (a real machine seldom knows them).
     """
-    launch = pl.coalesce("launch", "repetition") if "launch" in samples.columns else pl.col("repetition")
     table = (
-        samples.select(pl.col("bytes"), pl.col("hops").fill_null(hops), launch.alias("launch"), pl.col("seconds"))
+        samples.select(pl.col("bytes"), pl.col("hops").fill_null(hops), launch_of(samples), pl.col("seconds"))
         .group_by("bytes", "hops", "launch")
         .agg(pl.col("seconds").median())
         .sort("launch", "bytes", "hops")

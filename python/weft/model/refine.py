@@ -11,19 +11,15 @@ from scipy import optimize, special
 from weft.model.curve import Estimate
 from weft.model.lines import EXACT, Floats, huber
 from weft.model.points import MIN_LAUNCHES, Points
+from weft.samples.summary import DEFAULT_CONFIDENCE
 
 RESAMPLES = 200
 """Bootstrap samples of launches."""
 
-WEIGHTED = 1.23
+WEIGHTED = 1.01
 """The variance of coefficients of Huber's loss over that of weighted least squares with its final weights, for normal
-errors: E psi^2 / (E psi')^2 over E w r^2 / E w (P. J. Huber, E. M. Ronchetti, Robust Statistics, 2nd ed., section 7.6),
-with `weft.model.lines.HUBER` deviations."""
-
-
-UNSEEN = 1.1
-"""What dependence does to the variance over what some 20 launches show of it, where it is strong: from the coverage of
-parameters in `benches/study/coverage.py`."""
+errors of known variance: E psi^2 E w / (E psi')^2 (P. J. Huber, E. M. Ronchetti, Robust Statistics, 2nd ed., section
+7.6), with `weft.model.lines.HUBER` deviations."""
 
 
 @dataclass(frozen=True)
@@ -133,8 +129,9 @@ def of_launches(
     Bootstrap, chapters 9 and 13). Of the covariance of its medians, what is off the diagonal is in common; on the
     diagonal it is taken to be what a length has in common with its neighbours, and the rest is the length's own. The
     bootstrap draws launches as if they were independent: dependence multiplies the first and the last by what it
-    multiplies the variance of medians by, on average over the points, since one point says little of it. Sampling
-    from n launches has (n - 1)/n of their variance.
+    multiplies the variance of medians by, of all points together, since one point says little of it. So many fewer
+    launches they are worth, and what few launches say of their own variance is by Student's t of those. Sampling from
+    n launches has (n - 1)/n of their variance.
     """
     count = len(points.launches)
     if generator is None or np.sum(~np.isnan(points.launches), axis=0).min() < MIN_LAUNCHES:
@@ -144,12 +141,19 @@ def of_launches(
         medians = np.atleast_2d(np.cov(bootstrap(points, generator) / points.seconds, rowvar=False))
         medians *= count / (count - 1)
     shared = _in_common(medians)
-    inflated = UNSEEN * points.inflation
+    inflated = points.inflation * _by_few(count / points.inflation)
     relative = of_seconds * points.seconds
     together, own, whole = (
         relative @ one @ relative.T for one in (shared, np.diag(np.diag(medians - shared)), medians)
     )
     return together * inflated, own, whole * inflated
+
+
+def _by_few(launches: float) -> float:
+    """The square of Student's quantile over the normal one, of 95% intervals, where the variance is from so many
+    independent launches."""
+    upper = 0.5 + DEFAULT_CONFIDENCE / 2.0
+    return float(special.stdtrit(max(1.0, launches - 1.0), upper) / special.ndtri(upper)) ** 2
 
 
 def _in_common(covariance: Floats) -> Floats:

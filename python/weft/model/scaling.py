@@ -101,10 +101,10 @@ class Scaling:
         how far off that is says how far off this is, whatever the form. A count or a length between those of samples is
         judged by how well others were told without any sample of theirs; and since the points of a count are off
         together, another count is also one more draw of what the mean errors of counts are drawn from. Where one piece
-        ends and the next begins at an unknown length the interval holds both; at other counts, and beyond the samples,
-        it holds every form that is about as good as the chosen one. Beyond the samples it promises nothing more. What
-        all points of a launch have in common, which no residual shows, is added (twice: of the samples, and of the new
-        measurement).
+        ends and the next begins at an unknown length the interval holds that of either; at other counts, and beyond the
+        samples, it holds every form that is about as good as the chosen one. Beyond the samples it promises nothing
+        more. What all points of a launch have in common, which no residual shows, is added (twice: of the samples, and
+        of the new measurement).
 
         Returns
         -------
@@ -115,9 +115,11 @@ class Scaling:
         kinds = self._kinds(count, length)
         ends = [self._by_folds(self.folds[kind], count, length) for kind in kinds]
         ends += [self._by_counts(value, length)] if "count" in kinds else []
-        candidates = [value, *self._neighbours(count, length)]
-        low = min(*candidates, *(low for low, _ in ends)) if ends else 0.0
-        high = max(*candidates, *(high for _, high in ends)) if ends else math.inf
+        forms = [value, *self._other_forms(count, length)]
+        low = min(*forms, *(low for low, _ in ends)) if ends else 0.0
+        high = max(*forms, *(high for _, high in ends)) if ends else math.inf
+        if (other := self._other_piece(count, length)) is not None and value > 0.0:
+            low, high = min(low, other * low / value), max(high, other * high / value)
         normal = float(special.ndtri(0.5 + self.confidence / 2.0))
         shared = normal**2 * 2.0 * self.common
         return value, _away(value, low, shared), _away(value, high, shared)
@@ -187,18 +189,22 @@ class Scaling:
         factor = math.exp(quantile * math.sqrt(float(np.mean(means**2)) * (1.0 + 1.0 / len(means))))
         return value / factor, value * factor
 
-    def _neighbours(self, count: int, length: int) -> list[float]:
-        """Times by what may hold as well: the piece before at an unknown end, and other forms beyond the samples."""
+    def _other_piece(self, count: int, length: int) -> float | None:
+        """Time by the next piece where this one may have ended before that length; None where it has not."""
         point = _one(count, length)
         index = int(self.pieces.index(point[1])[0])
-        here = self.pieces.forms[index]
-        times = []
-        if index + 1 < len(self.pieces.forms) and length > here.last:
-            times.append(float(self.pieces.forms[index + 1].seconds(*point)[0]))
-        if count not in self.cells.counts or not self.is_within(count, length):
-            row = here.family.design(*point)[0]
-            times += [float(row[list(columns)] @ values) for columns, values in here.alternatives]
-        return times
+        if index + 1 == len(self.pieces.forms) or length <= self.pieces.forms[index].last:
+            return None
+        return float(self.pieces.forms[index + 1].seconds(*point)[0])
+
+    def _other_forms(self, count: int, length: int) -> list[float]:
+        """Times by forms about as good as the chosen one, where there are no samples to tell them apart."""
+        if count in self.cells.counts and self.is_within(count, length):
+            return []
+        point = _one(count, length)
+        here = self.pieces.forms[int(self.pieces.index(point[1])[0])]
+        row = here.family.design(*point)[0]
+        return [float(row[list(columns)] @ values) for columns, values in here.alternatives]
 
 
 _TABLE: dict[str, pl.DataType] = {

@@ -45,6 +45,11 @@ def render(reproduction: Reproduction) -> RenderableType:
     return Group(*parts, render_summary(reproduction))
 
 
+OPEN = (
+    "open: what rounding or other published figures leave open in the worst cell, which no model can be expected to "
+    "come below"
+)
+
 _GAP = 3
 """Columns of characters that a column takes besides its text: padding and a separator."""
 
@@ -143,16 +148,22 @@ def render_summary(reproduction: Reproduction) -> RenderableType:
 
 def render_gates(judged: pl.DataFrame) -> RenderableType:
     """Every table of several reproductions by kind, with its errors and its gate."""
-    table = RichTable(title="Relative errors by table, and their gates", title_justify="left", box=box.SIMPLE_HEAD)
+    # Narrow gaps: eight columns have to fit a terminal of 80 characters.
+    table = RichTable(
+        title="Relative errors by table, and their gates", title_justify="left", box=box.SIMPLE_HEAD,
+        padding=(0, 1, 0, 0), pad_edge=False,
+    )  # fmt: skip
     left = ("paper", "of", "ours")
-    for name in (*left, "cells", "median", "worst", "gate"):
+    for name in (*left, "cells", "median", "worst", "open", "gate"):
         table.add_column(name, justify="left" if name in (*left, "gate") else "right", no_wrap=name != "gate")
     for row in judged.iter_rows(named=True):
-        shares = _share(row["median"]), _share(row["worst"])
+        shares = _share(row["median"]), _share(row["worst"]), _open(row["uncertainty"])
         table.add_row(row["paper"], row["of"], row["kind"], str(row["cells"]), *shares, _gate(row))
     missed = len(judged) - int(judged["met"].sum())
     verdict = "all gates are met" if not missed else f"{missed} of {len(judged)} gates are missed"
-    legend = "gate: the median, and the worst, may be at most this; the reasons are in weft reproduce --format json"
+    legend = (
+        f"{OPEN}\ngate: the median, and the worst, may be at most this; reasons are in weft reproduce --format json"
+    )
     return Group(table, Text(f"{verdict}\n{legend}", style="dim" if not missed else "red"))
 
 
@@ -166,17 +177,27 @@ def _gate(row: dict[str, Any]) -> Text:
 def _errors(title: str, rows: pl.DataFrame, kind: str | None) -> RichTable:
     table = RichTable(title=title, title_justify="left", box=box.SIMPLE_HEAD)
     left = ("of", *((kind,) if kind else ()))
-    for name in (*left, "cells", "median", "worst", "worst at"):
+    ragged = ("worst at", "open")
+    for name in (*left, "cells", "median", "worst", "worst at", *(["open"] if kind else [])):
         table.add_column(
             name,
-            justify="left" if name in (*left, "worst at") else "right",
-            no_wrap=name != "worst at",
+            justify="left" if name in (*left, *ragged) else "right",
+            no_wrap=name not in ragged,
             overflow="fold",
         )
     for row in rows.iter_rows(named=True):
         heads = [row[name] for name in left]
-        table.add_row(*heads, str(row["cells"]), _share(row["median"]), _share(row["worst"]), row["worst_at"] or "-")
+        said = [open_in_worst(row)] if kind else []
+        table.add_row(
+            *heads, str(row["cells"]), _share(row["median"]), _share(row["worst"]), row["worst_at"] or "-", *said
+        )
     return table
+
+
+def open_in_worst(row: dict[str, Any]) -> str:
+    """How much is open in the worst cell of a score, and why, where that is more than a thousandth."""
+    size = row.get("uncertainty")
+    return "" if size is None or size < 0.001 else f"{size:.1%}: {row['uncertainty_of']}"
 
 
 def _cell(values: tuple[Any, ...] | None, stacked: bool) -> Text:
@@ -203,6 +224,10 @@ def _number(value: float | None) -> str:
     if value == 0.0 or abs(value) >= 1000.0:
         return f"{value:.0f}"
     return f"{float(f'{value:.4g}'):.10f}".rstrip("0").rstrip(".")
+
+
+def _open(value: float | None) -> Text:
+    return Text("-" if value is None else f"{value:.1%}", style="dim")
 
 
 def _share(value: float | None) -> Text:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import polars as pl
 
 from weft.papers import showing
+from weft.papers.uncertainty import Uncertainty
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes as MatplotlibAxes
@@ -133,6 +134,9 @@ class ReproducedTable:
         What is drawn, where that is not `cells`: the columns that `axes` names, `published`, `ours` and `kind`.
     redraws
         Whether it draws what tables print, so that its cells do not count twice.
+    uncertainties
+        How uncertain published figures are for other reasons than rounding, by the heads of their cells (those of
+        `rows`, then those of `columns`) as text.
     """
 
     number: str
@@ -145,6 +149,7 @@ class ReproducedTable:
     axes: Axes | None = None
     points: pl.DataFrame | None = None
     redraws: bool = False
+    uncertainties: Mapping[tuple[str, ...], Uncertainty] = field(default_factory=dict)
 
     @property
     def name(self) -> str:

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 import polars as pl
 
 from weft.papers.reproduction import KINDS, ReproducedTable, Reproduction
+from weft.papers.uncertainty import greatest, rounding
 
 SCORES: dict[str, pl.DataType] = {
     "paper": pl.String(),
@@ -17,8 +18,11 @@ SCORES: dict[str, pl.DataType] = {
     "median": pl.Float64(),
     "worst": pl.Float64(),
     "worst_at": pl.String(),
+    "uncertainty": pl.Float64(),
+    "uncertainty_of": pl.String(),
 }
-"""Columns of `scores`; `median` and `worst` are absolute relative errors."""
+"""Columns of `scores`; `median` and `worst` are absolute relative errors, and `uncertainty` is that of the published
+figure of the worst cell: what rounding, or other published figures, leave open there, and which of them."""
 
 
 def scores(reproduction: Reproduction) -> pl.DataFrame:
@@ -39,13 +43,16 @@ def _of_table(paper: str, table: ReproducedTable) -> Iterable[tuple[object, ...]
     for kind in KINDS:
         cells = table.cells.filter((pl.col("kind") == kind) & pl.col("error").is_not_null())
         if not cells.is_empty():
-            yield (paper, table.name, table.title, kind, *_errors(cells, (*table.rows, *table.columns)))
+            yield (paper, table.name, table.title, kind, *_errors(table, cells))
 
 
-def _errors(cells: pl.DataFrame, heads: Iterable[str]) -> tuple[object, ...]:
+def _errors(table: ReproducedTable, cells: pl.DataFrame) -> tuple[object, ...]:
     size = cells["error"].abs()
-    worst = cells.row(int(size.arg_max() or 0), named=True)
-    return len(cells), size.median(), size.max(), ", ".join(str(worst[name]) for name in heads)
+    row = int(size.arg_max() or 0)
+    worst = cells.row(row, named=True)
+    heads = tuple(str(worst[name]) for name in (*table.rows, *table.columns))
+    uncertain = greatest(rounding(cells, row), table.uncertainties.get(heads)) or (None, None)
+    return len(cells), size.median(), size.max(), ", ".join(heads), *uncertain
 
 
 def totals(scored: pl.DataFrame, cells: pl.DataFrame) -> pl.DataFrame:

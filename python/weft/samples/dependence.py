@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+from collections.abc import Sequence
 from statistics import NormalDist
 from typing import TypeAlias
 
@@ -43,13 +44,34 @@ def inflation(values: Floats) -> float:
     >>> inflation(np.arange(12.0)) > 2.0
     True
     """
-    count = len(values)
-    if count <= 3:
+    return mean_inflation([values])
+
+
+def mean_inflation(series: Sequence[Floats]) -> float:
+    """As :func:`inflation`, of several series that are taken to depend alike.
+
+    Their correlations are averaged before anything is made of them. The inflations of single series are too large on
+    average, since none is below 1: of 20 independent values it is 1.6, and of 14 such series together 1.1.
+
+    Parameters
+    ----------
+    series
+        Each in the order in which it was measured; those of three values or fewer say nothing.
+    """
+    correlations = [_correlations(values) for values in series if len(values) > 3]
+    if not correlations:
         return 1.0
+    signs, scores = np.mean(correlations, axis=0)
+    return max(1.0, _summed(*signs), _summed(*scores))
+
+
+def _correlations(values: Floats) -> tuple[tuple[float, float], tuple[float, float]]:
+    """Those of neighbours and of the second next, of signs about the median and of normal scores."""
+    count = len(values)
     _, inverse, counts = np.unique(values, return_inverse=True, return_counts=True)
     ranks = (np.cumsum(counts) - (counts - 1) / 2.0)[inverse.ravel()]
     scores = np.interp(ranks, np.arange(1, count + 1), _normal_scores(count))
-    return max(1.0, _summed(np.sign(values - np.median(values))), _summed(scores))
+    return _lagged(np.sign(values - np.median(values))), _lagged(scores)
 
 
 @functools.cache
@@ -58,14 +80,17 @@ def _normal_scores(count: int) -> Floats:
     return np.array([NormalDist().inv_cdf(rank / (count + 1)) for rank in range(1, count + 1)])
 
 
-def _summed(series: Floats) -> float:
-    """1 + 2 times the sum of all correlations of a series about 0."""
+def _lagged(series: Floats) -> tuple[float, float]:
+    """The correlations of a series about 0 with itself, one and two values later."""
     count, power = len(series), float(series @ series)
     if power == 0.0:
-        return 1.0
-    first, second = (
-        min(max((count * float(series[lag:] @ series[:-lag]) / power + 1.0) / (count - 3), 0.0), MAX_CORRELATION)
-        for lag in (1, 2)
-    )
+        return 0.0, 0.0
+    first, second = ((count * float(series[lag:] @ series[:-lag]) / power + 1.0) / (count - 3) for lag in (1, 2))
+    return first, second
+
+
+def _summed(first: float, second: float) -> float:
+    """1 + 2 times the sum of all correlations, by those of neighbours and of the second next."""
+    first, second = (min(max(correlation, 0.0), MAX_CORRELATION) for correlation in (first, second))
     decay = second / first if first > NO_CORRELATION else 0.0
     return 1.0 + 2.0 * first / (1.0 - min(max(decay, first), MAX_DECAY))

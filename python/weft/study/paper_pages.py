@@ -105,6 +105,7 @@ def paper_document(reproduction: Reproduction, home: tuple[str, str] | None = No
 
 _WORDS = (
     ("error", "ours ÷ published − 1; the difference where 0 was published"),
+    ("open", "what rounding or other published figures leave open in the worst cell"),
     ("gate", "the error from which on a change has made a table worse; weft reproduce ends with 3 where one is missed"),
 )
 
@@ -144,13 +145,15 @@ def _summary(reproduction: Reproduction, scored: pl.DataFrame) -> Section:
 def _scores(scored: pl.DataFrame, with_paper: bool) -> Table:
     columns = [*([Column("paper", text=True)] if with_paper else []), Column("of", text=True)]
     columns += [Column("ours", text=True), Column("cells"), Column("median"), Column("worst")]
-    columns += [Column("worst at", text=True, wrap=True), Column("gate", text=True)]
+    columns += [Column("worst at", text=True, wrap=True), Column("open"), Column("open by", text=True, wrap=True)]
+    columns += [Column("gate", text=True)]
     columns += [Column("why the gate is there", text=True, wrap=True)]
     rows = []
     for row in scored.iter_rows(named=True):
         cells = [*([Cell(row["paper"])] if with_paper else []), Cell(row["of"], title=row["title"])]
         cells += [Cell(row["kind"], title=dict(KIND_WORDS)[row["kind"]]), _count(row["cells"])]
-        cells += [_share(row["median"]), _share(row["worst"]), Cell(row["worst_at"]), _gate(row)]
+        cells += [_share(row["median"]), _share(row["worst"]), Cell(row["worst_at"])]
+        cells += [_share(row["uncertainty"]), Cell(row["uncertainty_of"] or ""), _gate(row)]
         rows.append(Row([*cells, Cell(row["reason"] or "")]))
     return Table(columns, rows)
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 import weft
 from weft.launch.request import benchmarks
 from weft.model.curve import Estimate
-from weft.model.loggp import OWN_WINDOW, PARTS
+from weft.model.loggp import OWN_RECEIVES, OWN_WINDOW, PARTS
 
 
 def all_samples(machine, **columns):
@@ -81,11 +81,14 @@ def test_lengths_at_which_something_else_holds_streams_up_are_named():
     names = ("echo", "send-overhead", "receive-overhead", "bandwidth")
     samples = pl.concat([weft.simulate("frontera", name, ranks=2, bytes=lengths) for name in names], how="diagonal")
     assert not any("holds them up" in note for note in weft.fit(samples).notes)
-    slow = (pl.col("benchmark") == "bandwidth") & (pl.col("bytes") >= 4096)
+    # Short ones, and no long ones: of a cache it would be the other way round.
+    slow = (pl.col("benchmark") == "bandwidth") & pl.col("bytes").is_between(1024, 4096)
     slower = samples.with_columns(seconds=pl.when(slow).then(pl.col("seconds") * 3).otherwise(pl.col("seconds")))
-    (note,) = [note for note in weft.fit(slower).notes if "holds them up" in note]
-    assert "streams of messages of 4096, 8192 bytes take up to " in note
+    fitted = weft.fit(slower)
+    (note,) = [note for note in fitted.notes if "holds them up" in note]
+    assert "streams of messages of 1024, 2048, 4096 bytes take up to " in note
     assert "simulated streams are faster" in note
+    assert fitted.loggp.cache is None
 
 
 def test_no_end_takes_longer_than_the_message():
@@ -97,7 +100,7 @@ def test_no_end_takes_longer_than_the_message():
 
     def fitted(factor):
         seconds = pl.when(waiting).then(pl.col("seconds") * factor).otherwise(pl.col("seconds"))
-        return weft.fit(samples.with_columns(seconds=seconds)).loggp.ends[-1]
+        return weft.fit(samples.with_columns(seconds=seconds)).loggp.ends[-1][-1]
 
     # How much longer than the message they take makes no difference.
     slow, slower = fitted(4), fitted(8)
@@ -105,14 +108,7 @@ def test_no_end_takes_longer_than_the_message():
     assert slow.receive[1] > fitted(1).receive[1]
 
 
-ENDS = st.floats(0.1, 5.0)
-
-
-@settings(max_examples=8, deadline=None, phases=(Phase.generate,))
-@given(send=ENDS, receive=ENDS, way=st.floats(0.0, 3.0), copies=st.tuples(st.floats(0.05, 1.0), st.floats(0.05, 1.0)))
-def test_a_machine_of_two_ranks_comes_back_from_its_parts(send, receive, way, copies):
-    """Whatever its ends take, a machine that is fitted to its own parts has the same windows."""
-    text = f"""
+TWO_RANKS = """
 name = "own"
 title = "own"
 [topology]
@@ -122,8 +118,19 @@ nodes = 2
 [switching]
 source = "made"
 technique = "cut-through"
+[self_message]
+source = "made"
+startup = 1e-6
+byte_time = 1e-9
+"""
+
+
+def protocol(send, receive, way=0.0, copies=(0.0, 0.0), up_to=None):
+    """A protocol of a machine file: overheads and the way in us, the times of a byte at both ends in ns."""
+    return f"""
 [[protocols]]
 source = "made"
+{"" if up_to is None else f"up_to = {up_to}"}
 send_overhead = {send:.6f}e-6
 receive_overhead = {receive:.6f}e-6
 send_byte_time = {copies[0]:.6f}e-9
@@ -131,23 +138,77 @@ receive_byte_time = {copies[1]:.6f}e-9
 hop_time = {way / 2:.6f}e-6
 byte_time = 0.02e-9
 completion = "buffered"
-[self_message]
-source = "made"
-startup = 1e-6
-byte_time = 1e-9
 """
-    machine = weft.Machine.parse(text, "own.toml")
-    lengths = [8 << k for k in range(0, 14, 2)]
+
+
+def fitted_to_parts(machine, lengths):
+    """What the parts of its messages say of a machine, and the machine of that file."""
     parts = [weft.simulate(machine, name, ranks=2, bytes=lengths) for name in ("echo", *PARTS)]
     fitted = weft.fit(pl.concat(parts, how="diagonal"))
-    again = weft.Machine.parse(fitted.to_machine("again", "a run"), "again.toml")
-    for window in (1, 3, 16):
+    return fitted, weft.Machine.parse(fitted.to_machine("again", "a run"), "again.toml")
+
+
+def assert_the_same_windows(machine, again, lengths, windows=(1, 3, 16)):
+    for window in windows:
         for name in ("bandwidth", "multi-pair"):
             own, other = (
-                weft.simulate(one, name, ranks=2, bytes=[8, 3000, 60000], window=window)["seconds"].to_numpy()
+                weft.simulate(one, name, ranks=2, bytes=lengths, window=window)["seconds"].to_numpy()
                 for one in (machine, again)
             )
-            assert other == pytest.approx(own, rel=0.1)
+            assert other == pytest.approx(own, rel=0.1), (name, window)
+
+
+@pytest.mark.parametrize(("holds", "none_from"), [(1 << 19, 3 << 19), (1 << 18, 1 << 18), (300_000, 2_000_000)])
+def test_a_cache_comes_back_from_streams_of_one_window(holds, none_from):
+    text = TWO_RANKS + protocol(0.3, 0.5, copies=(0.0, 0.04))
+    text += f"""
+[cache]
+source = "made"
+bytes = {holds}
+all_missed_bytes = {none_from}
+miss_byte_time = 0.06e-9
+"""
+    machine = weft.Machine.parse(text, "own.toml")
+    fitted, again = fitted_to_parts(machine, [8 << k for k in range(15)])
+    found = fitted.loggp.cache
+    assert found.miss_byte_time == pytest.approx(0.06e-9, rel=0.15)
+    assert found.bytes == pytest.approx(holds, rel=0.5)
+    assert any("as where a cache holds" in note for note in fitted.notes)
+    assert "[cache]" in again.to_toml()
+    assert_the_same_windows(machine, again, [8, 3000, 20_000, 60_000, 120_000], (1, 4, 12, 32, 48))
+
+
+def test_no_cache_is_found_where_there_is_none():
+    machine = weft.Machine.parse(TWO_RANKS + protocol(0.3, 0.5, copies=(0.0, 0.04)), "own.toml")
+    fitted, again = fitted_to_parts(machine, [8 << k for k in range(15)])
+    assert fitted.loggp.cache is None
+    assert "[cache]" not in again.to_toml()
+
+
+def test_ends_that_change_where_the_echo_does_not_have_a_protocol_of_their_own():
+    """From 5,000 bytes on the receiver copies what the sender has copied before: an echo takes as long."""
+    text = TWO_RANKS + protocol(1.2, 0.3, copies=(0.0, 0.04), up_to=4999) + protocol(0.3, 1.2, copies=(0.0, 0.04))
+    machine = weft.Machine.parse(text, "own.toml")
+    fitted, again = fitted_to_parts(machine, [8 << k for k in range(14)])
+    (ends,) = fitted.loggp.ends
+    assert [one.up_to for one in ends] == [8191, None]
+    assert ends[0].change == (4097, 8192)
+    limits = [table.get("up_to") for table in tomllib.loads(again.to_toml())["protocols"]]
+    assert [limits[0]["value"], *limits[1:]] == [8191, None]
+    assert "somewhere from 4097 to 8191 bytes" in limits[0]["source"]
+    assert_the_same_windows(machine, again, [8, 3000, 4096, 8192, 60_000])
+
+
+ENDS = st.floats(0.1, 5.0)
+
+
+@settings(max_examples=8, deadline=None, phases=(Phase.generate,))
+@given(send=ENDS, receive=ENDS, way=st.floats(0.0, 3.0), copies=st.tuples(st.floats(0.05, 1.0), st.floats(0.05, 1.0)))
+def test_a_machine_of_two_ranks_comes_back_from_its_parts(send, receive, way, copies):
+    """Whatever its ends take, a machine that is fitted to its own parts has the same windows."""
+    machine = weft.Machine.parse(TWO_RANKS + protocol(send, receive, way, copies), "own.toml")
+    _, again = fitted_to_parts(machine, [8 << k for k in range(0, 14, 2)])
+    assert_the_same_windows(machine, again, [8, 3000, 60_000])
 
 
 def made(o_s, o_r, launches, noise, seed=0):
@@ -202,3 +263,4 @@ def test_estimates_of_no_spread_have_no_width():
 
 def test_the_window_of_samples_that_name_none_is_the_benchmarks_own():
     assert benchmarks()["bandwidth"].takes["window"].default == (OWN_WINDOW,)
+    assert benchmarks()["receive-overhead"].takes["window"].default == (OWN_RECEIVES,)

@@ -97,6 +97,21 @@ def test_intervals_hold_new_medians_of_noise():
     assert 0.91 <= np.mean(inside) <= 0.995
 
 
+@pytest.mark.parametrize("last", [1024, 1536])
+def test_where_a_piece_ends_between_samples_intervals_hold_new_medians_of_either(last):
+    def seconds(p, n):
+        return np.where(n <= last, tree(p, n), np.ceil(np.log2(p)) * (9e-6 + 0.5e-9 * n))
+
+    inside = []
+    for seed in range(4):
+        fitted = fit_benchmark(made(seconds, launches=20, noise=0.05, seed=seed), "allreduce")
+        new = made(seconds, lengths=(1536,), launches=20, noise=0.05, seed=100 + seed)
+        medians = new.group_by("ranks", "bytes").agg(pl.col("seconds").median().alias("new"))
+        both = fitted.predict(RANKS, (1536,)).join(medians, on=["ranks", "bytes"])
+        inside += both.select(pl.col("new").is_between("seconds_low", "seconds_high"))["new"].to_list()
+    assert np.mean(inside) >= 0.9
+
+
 def test_an_algorithm_that_the_benchmark_chose_has_a_model_of_its_own():
     short = made(tree, lengths=LENGTHS[:7], algorithm="tree")
     long = made(lambda p, n: 2e-9 * n * (p - 1) / p, lengths=LENGTHS[7:], algorithm="ring")

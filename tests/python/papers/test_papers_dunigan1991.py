@@ -61,7 +61,7 @@ def describe(machine: str) -> dict[str, Any]:
 
 
 def operation_time(machine: str, operation: str) -> float | None:
-    return {"float64_multiply": 2e-6, "float64_sum_of_products": 4e-6}.get(operation)
+    return {"float64_multiply": 2e-6, "float32_sum_of_products": 4e-6, "float64_sum_of_products": 4e-6}.get(operation)
 
 
 def test_published_rates_are_one_way_times() -> None:

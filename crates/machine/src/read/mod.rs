@@ -8,6 +8,7 @@ mod connections;
 mod diagnostic;
 mod fghc;
 mod files;
+mod ranges;
 pub(crate) mod table;
 
 pub use diagnostic::{Diagnostic, Faults};
@@ -24,8 +25,8 @@ use crate::catalogue::MachineError;
 use crate::data_parallel::{Parallel, Primitives, Shifts};
 use crate::degradation::Degradation;
 use crate::description::{
-    Alternative, Completion, Estimand, Figure, HostLink, Machine, MemoryCopy, Node, Packets, Protocol, ShortMessages,
-    Switching,
+    Alternative, Cache, Completion, Estimand, Figure, HostLink, Machine, MemoryCopy, Node, Packets, Protocol,
+    ShortMessages, Switching,
 };
 use crate::processors::Processors;
 use crate::routers::Routers;
@@ -34,7 +35,7 @@ use crate::suggest::did_you_mean;
 use crate::topology::{Embedding, Topology};
 use table::{File, Table};
 
-const FILE_KEYS: [&str; 24] = [
+const FILE_KEYS: [&str; 25] = [
     "name",
     "title",
     "year",
@@ -44,6 +45,7 @@ const FILE_KEYS: [&str; 24] = [
     "switching",
     "protocols",
     "packets",
+    "cache",
     "node",
     "self_message",
     "host",
@@ -107,7 +109,8 @@ impl Machine {
         let file = File { path, text, faults: &faults };
         let machine = DeTable::parse(text)
             .map_err(|error| {
-                let message = format!("expected TOML: {}", shown(&error.message().replace('\n', ", ")));
+                let reason = shown(&error.message().replace('\n', ", "));
+                let message = format!("expected TOML: {reason}; {}", what_toml_is(text));
                 file.note(file.fault("syntax", error.span().unwrap_or(0..0), message));
             })
             .ok()
@@ -117,6 +120,15 @@ impl Machine {
             (_, Some(faults)) => Err(faults),
             (None, None) => unreachable!("a part that is not there has a fault"),
         }
+    }
+}
+
+/// What to write instead of `text`, which is no TOML: the parser's own words name what it expected where it stopped.
+fn what_toml_is(text: &str) -> &'static str {
+    if text.trim_start().starts_with('{') {
+        "this looks like JSON, and a machine is described in TOML: [topology], and under it kind = \"torus\""
+    } else {
+        "a line is [table], or key = value, and a value a number without a unit (1.5e-6), a text in quotes or a list"
     }
 }
 
@@ -140,7 +152,8 @@ fn read(root: &Table) -> Option<Machine> {
     let description = root.has("description").then(|| root.text("description"));
     let estimand = root.keep(root.word("estimand", &estimands()));
     let alternative = root.keep(alternative(root, estimand.flatten()));
-    let (packets, node, host) = (root.keep(packets(root)), root.keep(node(root)), root.keep(host(root)));
+    let (packets, cache) = (root.keep(packets(root)), root.keep(cache(root)));
+    let (node, host) = (root.keep(node(root)), root.keep(host(root)));
     let (files, host_files) = (root.keep(files::files(root, nodes)), root.keep(files::host_files(root)));
     let (connections, fghc) = (root.keep(connections::connections(root)), root.keep(fghc::fghc(root)));
     let (operations, facts) = (root.keep(operations(root)), root.keep(facts(root)));
@@ -158,6 +171,7 @@ fn read(root: &Table) -> Option<Machine> {
         sources: Sources::from([("topology".to_owned(), topology_source), ("switching".to_owned(), switching_source)]),
         protocols: protocols?,
         packets: packets?,
+        cache: cache?,
         node: node?,
         self_message: self_message?,
         host: host?,
@@ -323,6 +337,25 @@ fn packets(root: &Table) -> Result<Option<Packets>, Diagnostic> {
         return Err(table.fault("minimum", message));
     }
     Ok(Some(packets))
+}
+
+fn cache(root: &Table) -> Result<Option<Cache>, Diagnostic> {
+    let Some(table) = root.table("cache", Some(&["source", "bytes", "all_missed_bytes", "miss_byte_time"]))? else {
+        return Ok(None);
+    };
+    let mut sources = Sources::new();
+    let cache = Cache {
+        bytes: table.required_count("bytes", 1, "B", &mut sources),
+        all_missed_bytes: table.required_count("all_missed_bytes", 1, "B", &mut sources),
+        miss_byte_time: table.cost("miss_byte_time", "s/B", &mut sources),
+        sources,
+    };
+    if table.is_sound() && cache.all_missed_bytes < cache.bytes {
+        let message =
+            format!("expected at least {}, the bytes of the cache, found {}", cache.bytes, cache.all_missed_bytes);
+        return Err(table.fault("all_missed_bytes", message));
+    }
+    Ok(Some(cache))
 }
 
 fn node(root: &Table) -> Result<Node, Diagnostic> {

@@ -11,6 +11,7 @@ use toml::de::{DeTable, DeValue};
 use weft_base::quoting::{is_plain, shown};
 
 use super::Diagnostic;
+use super::ranges::beyond;
 use crate::sources::{Sources, UNSTATED};
 use crate::suggest::did_you_mean;
 
@@ -315,7 +316,7 @@ impl<'a> Table<'a> {
         })
     }
 
-    /// A finite number of at least zero in `unit`, noting its source under the key.
+    /// A finite number of at least zero in `unit` that a machine can take, noting its source under the key.
     pub fn cost(&self, key: &str, unit: &str, sources: &mut Sources) -> f64 {
         if !self.has(key) {
             self.note_missing(key, &format!("a number of at least 0, in {unit}"));
@@ -340,6 +341,9 @@ impl<'a> Table<'a> {
         let expected = format!("a number of at least 0, in {unit}");
         let value = number(sourced.entry.value).filter(|value| *value >= 0.0 && value.is_finite());
         let value = value.ok_or_else(|| self.wrong(key, &sourced.entry, &expected))?;
+        if let Some(message) = beyond(value, &name(sourced.entry.value), &self.path, key, unit) {
+            return Err(self.file.fault(self.key_path(key), sourced.entry.span, message));
+        }
         sources.insert(key.to_owned(), sourced.source);
         Ok(Some(value))
     }

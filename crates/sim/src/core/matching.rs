@@ -55,6 +55,9 @@ impl Core {
     /// Posts a receive; it completes when [`Core::take_receive`] says so.
     pub fn post(&mut self, rank: u32, pattern: Pattern, capacity: u64) -> ReceiveKey {
         let posted = self.ranks[rank as usize].clock;
+        if let Some(caching) = &mut self.caching {
+            caching.post(rank, capacity);
+        }
         let receive = Receive { rank, pattern, capacity, posted, complete: None, awaited: false, dropped: false };
         let key = self.receives.insert(receive) as ReceiveKey;
         let is_wildcard = pattern.is_wildcard();
@@ -166,7 +169,7 @@ impl Core {
             self.messages[message as usize].arrived.get().expect("a message completes a receive when it arrives");
         let receive = &mut self.receives[key as usize];
         if receive.dropped {
-            self.receives.remove(key as usize);
+            self.forget_receive(key);
             self.messages.remove(message as usize);
             return;
         }

@@ -1,5 +1,6 @@
 //! The state of a run: ranks, messages, events.
 
+mod caching;
 mod exchanging;
 pub mod files;
 mod looking;
@@ -153,6 +154,8 @@ pub(crate) struct Core {
     entered: u64,
     /// Size of a program's state.
     program_bytes: usize,
+    /// What the caches of ranks hold, where the machine says what leaving them costs.
+    caching: Option<caching::Caching>,
     exchanging: exchanging::Exchanging,
     joints: rounds::Joints,
     pub io: Io,
@@ -183,14 +186,13 @@ impl Core {
             network.record_traffic();
         }
         let steals = machine.switching == Switching::StoreAndForward;
-        let ranks = (0..ranks).map(|_| Rank::default()).collect();
         Core {
             queue: EventQueue::new(),
             network,
             costs: Costs::new(machine),
             placement: placement.clone(),
             machine: machine.clone(),
-            ranks,
+            ranks: (0..ranks).map(|_| Rank::default()).collect(),
             messages: Slab::new(),
             receives: Slab::new(),
             sends: Slab::new(),
@@ -223,6 +225,7 @@ impl Core {
             contexts: FxHashMap::default(),
             entered: 0,
             program_bytes: 0,
+            caching: machine.cache.as_ref().map(|cache| caching::Caching::new(cache, ranks)),
             exchanging: exchanging::Exchanging::default(),
             joints: rounds::Joints::default(),
             io: Io::new(machine),

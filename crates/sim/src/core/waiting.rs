@@ -20,10 +20,11 @@ impl Core {
         if envelope.elements() != pattern.elements() {
             self.compare_elements((from, rank), envelope, pattern, bytes, capacity);
         }
+        let misses = self.caching.as_mut().map_or(Picos::ZERO, |caching| caching.take(rank, capacity, bytes));
         let state = &mut self.ranks[rank as usize];
         let waited_from = state.clock;
         let start = waited_from.max(complete);
-        let end = start + receive_time;
+        let end = start + receive_time + misses;
         state.clock = end;
         if self.trace.is_some() {
             if start > waited_from {
@@ -98,10 +99,11 @@ impl Core {
     /// Takes a receive back that has got no message; false where it has.
     pub fn cancel_receive(&mut self, key: ReceiveKey) -> bool {
         let rank = self.receives[key as usize].rank;
+        let queues = &mut self.ranks[rank as usize].queues;
+        let Some(index) = queues.posted().position(|&(_, receive)| receive == key) else { return false };
+        let (pattern, _) = queues.take_posted(index);
+        self.forget_receive(key);
         let state = &mut self.ranks[rank as usize];
-        let Some(index) = state.queues.posted().position(|&(_, receive)| receive == key) else { return false };
-        let (pattern, _) = state.queues.take_posted(index);
-        self.receives.remove(key as usize);
         if pattern.is_wildcard() {
             state.wildcards -= 1;
             if state.wildcards == 0 {
@@ -125,11 +127,19 @@ impl Core {
         Some((envelope, bytes, key))
     }
 
+    /// A receive that nobody will take is no longer there.
+    pub(super) fn forget_receive(&mut self, key: ReceiveKey) {
+        let Receive { rank, capacity, .. } = self.receives.remove(key as usize);
+        if let Some(caching) = &mut self.caching {
+            caching.withdraw(rank, capacity);
+        }
+    }
+
     /// The program has dropped a receive: its message will be thrown away.
     pub fn drop_receive(&mut self, key: ReceiveKey) {
         match self.receives[key as usize].complete {
             Some((message, _)) => {
-                self.receives.remove(key as usize);
+                self.forget_receive(key);
                 self.messages.remove(message as usize);
             }
             None => self.receives[key as usize].dropped = true,

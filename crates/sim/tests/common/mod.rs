@@ -30,6 +30,7 @@ pub fn machine(topology: Topology, switching: Switching) -> Machine {
             sources: sources(),
         }],
         packets: None,
+        cache: None,
         node: Node { memory_channels: None, forward_overhead: 0.0, forward_byte_time: 0.0, ..Node::default() },
         self_message: MemoryCopy { startup: 5e-6, byte_time: 0.01e-6, short: None, sources: sources() },
         host: Some(HostLink { startup: 100e-6, byte_time: 1e-6, short: None, sources: sources() }),

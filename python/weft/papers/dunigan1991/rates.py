@@ -7,9 +7,19 @@ from collections.abc import Sequence
 import numpy as np
 import polars as pl
 
-from weft.papers.dunigan1991.published import FITTED_HOPS, HOPS, KB, MACHINES, SHORT, printed_rates, published
+from weft.papers.dunigan1991.published import (
+    FITTED_HOPS,
+    HOPS,
+    KB,
+    MACHINES,
+    SHORT,
+    data_rates,
+    printed_rates,
+    published,
+)
 from weft.papers.dunigan1991.runs import Runs
 from weft.papers.reproduction import BLIND, FITTED, INPUT, OperationTime, PaperError, ReproducedTable, with_error
+from weft.papers.uncertainty import Uncertainties, Uncertainty, straight_line
 
 
 def least_squares(echo: pl.DataFrame, shortest: int = 0, longest: int | None = None) -> tuple[float, float]:
@@ -61,7 +71,8 @@ def table_6(runs: Runs) -> ReproducedTable:
         ("quantity", "unit"),
         ("machine",),
         joined(published("6"), ours),
-        (
+        uncertainties=_startups(),
+        footnotes=(
             "Ours: plain least squares over our simulated one-hop echo of 8 to 8192 bytes, as in the paper; "
             "the iPSC/2 above 100 bytes alone, which is what its printed 697 follows, the others over all lengths.",
             "nCUBE 6400: the printed startup of 200 does not follow from the paper's own data rates, which give 156 "
@@ -74,9 +85,26 @@ def table_6(runs: Runs) -> ReproducedTable:
 
 
 _MEGAFLOP_NOTE = (
-    "Megaflops, ours: one over the time of an operation in a sum of REAL*8 products (table 3). The paper's are REAL*4 "
-    "for the iPSC/2 and nCUBE 6400; the nCUBE 3200's 0.14 follows from neither row (0.09, 0.13; section 3.1 says 0.12)."
+    "Megaflops, ours: one over the time of an operation in a sum of REAL*8 products (table 3), of REAL*4 products for "
+    "the iPSC/2 and nCUBE 6400, as the paper's; the nCUBE 3200's 0.14 follows from neither row (0.09, 0.13; section "
+    "3.1 says 0.12)."
 )
+
+
+def _startups() -> Uncertainties:
+    """How far printed startups are from least squares through the printed rates, by the heads of table 6's cells."""
+    rates, known = data_rates(), {(m, q): v for m, q, v, _ in published("6").rows()}
+    uncertain: Uncertainties = {}
+    for machine in MACHINES:
+        mine = rates.filter(pl.col("machine") == machine)
+        startup = least_squares(mine, SHORT + 1 if machine == "ipsc2" else 0)[0] * 1e6
+        error = abs(startup / known[machine, "startup"] - 1)
+        uncertain["startup", "us", machine] = Uncertainty(error, "least squares through the paper's own data rates")
+    return uncertain
+
+
+SINGLE = ("ipsc2", "ncube6400")
+"""Machines whose megaflops of table 7 are those of REAL*4 in table 3: 0.29 and 2.5 are one over 3.4 and 0.4 us."""
 
 
 def table_7(runs: Runs, operation_time: OperationTime | None) -> ReproducedTable:
@@ -87,7 +115,8 @@ def table_7(runs: Runs, operation_time: OperationTime | None) -> ReproducedTable
         transfer = seconds[8]
         ours += [(machine, "data_rate", 8192 / seconds[8192] / KB), (machine, "transfer_8_bytes", transfer * 1e6)]
         multiply = operation_time(machine, "float64_multiply") if operation_time is not None else None
-        products = operation_time(machine, "float64_sum_of_products") if operation_time is not None else None
+        real = "float32" if machine in SINGLE else "float64"
+        products = operation_time(machine, f"{real}_sum_of_products") if operation_time is not None else None
         if multiply:
             ours.append((machine, "multiply_8_bytes", multiply * 1e6))
             ours.append((machine, "communication_to_computation", transfer / multiply))
@@ -115,7 +144,20 @@ def table_7(runs: Runs, operation_time: OperationTime | None) -> ReproducedTable
             .alias("kind")
         ),
         tuple(footnotes),
+        uncertainties=_multiplications(),
     )
+
+
+def _multiplications() -> Uncertainties:
+    """How far multiplications of table 3 are from those of table 7, by the heads of table 7's cells."""
+    precise = {m: v for m, q, v, _ in published("7").rows() if q == "multiply_8_bytes"}
+    rounded = {m: v for m, q, v, _ in published("3").rows() if q == "float64_multiply"}
+    uncertain: Uncertainties = {}
+    for machine, value in precise.items():
+        contradiction = Uncertainty(abs(rounded[machine] / value - 1), "table 3, which has it with fewer digits")
+        uncertain["multiply_8_bytes", "us", machine] = contradiction
+        uncertain["communication_to_computation", "ratio", machine] = contradiction
+    return uncertain
 
 
 def joined(printed: pl.DataFrame, ours: Sequence[tuple[str, str, float]]) -> pl.DataFrame:
@@ -148,8 +190,22 @@ def rates(number: str, runs: Runs) -> ReproducedTable:
     far = pl.col("path").is_in([_hops(hops) for hops in HOPS if hops > FITTED_HOPS])
     cells = cells.with_columns(pl.when(far).then(pl.lit(BLIND)).otherwise(pl.lit(FITTED)).alias("kind"))
     return ReproducedTable(
-        number, f"Data rates of the {title}, kB/s", ("bytes",), ("path",), with_error(cells), _rate_notes(machine)
-    )
+        number, f"Data rates of the {title}, kB/s", ("bytes",), ("path",), with_error(cells), _rate_notes(machine),
+        uncertainties=_lines(machine),
+    )  # fmt: skip
+
+
+def _lines(machine: str) -> Uncertainties:
+    """What a startup and a byte time leave at worst in the columns of the host and of a node itself, by heads."""
+    why = "any startup and byte time: no straight line comes nearer to the times of the column"
+    uncertain: Uncertainties = {}
+    for (path,), column in printed_rates().filter(pl.col("machine") == machine).group_by("path"):
+        if path in ("host", "self"):
+            lengths = column["bytes"].to_list()
+            seconds = pl.col("bytes") / pl.col("rate_kB_per_s") / KB
+            size = straight_line(lengths, column.select(seconds).to_series().to_list())
+            uncertain |= {(str(length), str(path)): Uncertainty(size, why) for length in lengths}
+    return uncertain
 
 
 def _hops(hops: int) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 import polars as pl
 
@@ -18,6 +18,7 @@ from weft.papers.feldmann1993.published import (
     solver,
 )
 from weft.papers.reproduction import BLIND, FITTED, INPUT, PREDICTED, Axes, ReproducedTable, with_error
+from weft.papers.uncertainty import Uncertainties, Uncertainty
 
 _OURS = (
     "The paper's meshes are not published: ours have the same numbers of nodes (q20k nearly) and the "
@@ -41,13 +42,17 @@ def _table(
     column: str = "quantity",
     label: str = "Table",
     axes: Axes | None = None,
+    uncertainties: Mapping[tuple[str, ...], Uncertainty] | None = None,
 ) -> ReproducedTable:
     schema: dict[str, pl.DataType] = {
         "mesh": pl.String(), column: pl.String(), "published": pl.Float64(), "ours": pl.Float64(),
         "unit": pl.String(), "kind": pl.String(),
     }  # fmt: skip
     frame = with_error(pl.DataFrame(list(cells), schema=schema, orient="row"))
-    return ReproducedTable(number, title, (column,), ("mesh",), frame, notes, label, axes, redraws=label == "Figure")
+    return ReproducedTable(
+        number, title, (column,), ("mesh",), frame, notes, label, axes, redraws=label == "Figure",
+        uncertainties=uncertainties or {},
+    )  # fmt: skip
 
 
 _CHOSEN = ("nodes", "logical channels")
@@ -122,7 +127,29 @@ def table_5(exchanges: Exchanges) -> ReproducedTable:
         "operations for every entry of a processor's own matrix; the paper's bandwidth is 64 times the most words. "
         "Communication is over the connections of the paper's compiler.",
     )
-    return _table("5", "The kernel of conjugate gradients, one iteration over connections", cells, notes)
+    rates = [known[mesh, "computation rate"] for mesh in MESHES]
+    spread = max(rates) / min(rates)
+    one_time = Uncertainty(
+        (spread - 1) / (spread + 1), "one time of an operation for the paper's four rates, wherever it is between them"
+    )
+    uncertain: Uncertainties = _of_words("communication", "communication bandwidth", exchanges=exchanges)
+    uncertain |= {(name, mesh): one_time for mesh in MESHES for name in ("computation", "computation rate")}
+    title = "The kernel of conjugate gradients, one iteration over connections"
+    return _table("5", title, cells, notes, uncertainties=uncertain)
+
+
+def _of_words(*names: str, exchanges: Exchanges) -> Uncertainties:
+    """How far the most words of a processor of our meshes are from the paper's, by the heads of cells so named."""
+    uncertain: Uncertainties = {}
+    known = meshes()
+    for mesh in MESHES:
+        ours = exchanges.mesh(mesh).words_per_processor[1]
+        error = abs(ours / known[mesh, "words per processor (most)"] - 1)
+        for name in names:
+            uncertain[name, mesh] = Uncertainty(
+                error, "the words of a processor of our mesh, not the paper's (table 4)"
+            )
+    return uncertain
 
 
 def _bandwidth(outcome: MeshResult, clocks: float) -> float:
@@ -164,7 +191,12 @@ def table_6(exchanges: Exchanges) -> ReproducedTable:
         "with those of its own it is within 0.4% of its four figures. The measured times of message passing were not "
         "known when ours were first computed.",
     )
-    return _table("6", "Exchange of the finite-element meshes, clocks", cells, notes, "time")
+    uncertain: Uncertainties = _of_words(
+        "ConSet predicted", "ConSet measured", "messages predicted", "messages measured", exchanges=exchanges
+    )
+    return _table(
+        "6", "Exchange of the finite-element meshes, clocks", cells, notes, "time", uncertainties=uncertain
+    )  # fmt: skip
 
 
 _BINS = (1, 2, 5, 10, 20, 50, 100, 200)

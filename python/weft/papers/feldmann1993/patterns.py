@@ -18,6 +18,7 @@ from weft.papers.feldmann1993.published import (
     printed,
 )
 from weft.papers.reproduction import BLIND, INPUT, PREDICTED, Axes, ReproducedTable, with_error
+from weft.papers.uncertainty import Uncertainties, Uncertainty
 
 SERIES = ("ConSet predicted", "ConSet measured", "messages predicted", "messages measured")
 FIGURES = {"2": "1", "3": "2", "4": "3"}
@@ -32,7 +33,8 @@ _FORMULA = (
 )
 _SIMULATED = (
     "Measured: ours is simulated, ConSet with the schedule of the paper's compiler (APR and AS), whose programs use "
-    "their connections one after another while links are shared word by word, with a synchronisation at the end. "
+    "their connections one after another while links are shared word by word, with a synchronisation at the end of "
+    "every phase beside that of every switch (table 1, of one phase, has two of them). "
     "Weft's own schedule is shorter; the bound is what no schedule with 12 channels can be below."
 )
 _BLIND = (
@@ -45,8 +47,6 @@ _SLIPS = {
         "The program is a butterfly: words of a bit are sent when those of the bit before have come, by messages and "
         "by connections. These are in two phases of eight channels at every node, as in the paper: those of each axis. "
         "Messages at once are the prediction from before the measured times were known, 1.33 to 1.36 of them.",
-        "What ConSet lacks at 32 words is a synchronisation: 352 clocks for each phase but the first. The paper's text "
-        "has one for every switch, and so has weft.",
     ),
     "3": (
         _BLIND,
@@ -98,7 +98,23 @@ def table(number: str, exchanges: Exchanges) -> ReproducedTable:
     said = "; ".join(f"{own} (APR and AS: {apr})" for own, apr in sorted(phases))
     notes = (_FORMULA, _SIMULATED, f"Phases: the paper {PHASES[pattern]}, ours {said}.", *_SLIPS[number])
     title = f"{_HEADS[number]} communication pattern, execution time in clocks"
-    return ReproducedTable(number, title, ("words",), ("time",), _frame(cells, "time"), notes)
+    uncertain: Uncertainties = {
+        (str(words), name): size for words in WORDS for name, size in own_predictions(pattern, words).items()
+    }
+    return ReproducedTable(
+        number, title, ("words",), ("time",), _frame(cells, "time"), notes, uncertainties=uncertain
+    )  # fmt: skip
+
+
+def own_predictions(pattern: str, words: int | None) -> dict[str, Uncertainty]:
+    """How far the paper's own predictions are from what it measured, by the names of its measured times."""
+    known = printed(pattern, words)
+    uncertain: dict[str, Uncertainty] = {}
+    for name, column in (("ConSet measured", "conset_clocks"), ("messages measured", "message_clocks")):
+        predicted, measured = known[f"predicted_{column}"], known[f"measured_{column}"]
+        if predicted and measured:
+            uncertain[name] = Uncertainty(abs(predicted / measured - 1), "the paper's own prediction of it")
+    return uncertain
 
 
 def _frame(cells: list[tuple[int, str, float | None, float, str, str]], column: str) -> pl.DataFrame:

@@ -11,6 +11,7 @@ import polars as pl
 from weft.papers.george1994 import fitting
 from weft.papers.george1994.published import BLIND_RANKS, LENGTHS, MACHINE, QUANTITIES, blind, text_figures, timings
 from weft.papers.reproduction import BLIND, FITTED, INPUT, MEASURED, Describe, ReproducedTable, Simulate, with_error
+from weft.papers.uncertainty import Uncertainties, Uncertainty
 
 TABLES = ("1", "2", "3", "4", "text")
 """What is reproduced; the number of a table is the rank of its arrays."""
@@ -80,7 +81,31 @@ def table_of(number: str, ours: Ours, describe: Describe | None = None, here: He
     notes = _notes(rank)
     if here is not None:
         cells, notes = pl.concat([cells, _measured(rank, cells, here)]), (*notes, _HERE)
-    return ReproducedTable(number, f"{title}, REAL*8, ms", ("subgrid",), ("quantity",), cells, notes)
+    return ReproducedTable(
+        number, f"{title}, REAL*8, ms", ("subgrid",), ("quantity",), cells, notes, uncertainties=_uncertainties(rank)
+    )  # fmt: skip
+
+
+_EXPLAINED = "what the elapsed time exceeds both the printed CM time and the front end's by"
+
+
+def _uncertainties(rank: int) -> Uncertainties:
+    """Elapsed times beside the longer of the printed CM time and the front end's, by the heads of their cells.
+
+    Section 6.1: elapsed time is that of the Connection Machine and of the front end while it is idle. No model of that
+    kind comes nearer, even if its CM times are the printed ones.
+    """
+    front_end = fitting.front_end()
+    uncertain: Uncertainties = {}
+    for row in timings().filter(pl.col("rank") == rank).iter_rows(named=True):
+        subgrid, explained = "x".join([str(row["length"])] * rank), {}
+        for call, key in (("CSHIFT", "call_front_end"), ("PSHIFT", "plan_front_end")):
+            cm, elapsed = (row[f"{call.lower()}_{kind}_ms"] for kind in ("cm", "elapsed"))
+            explained[call] = max(cm, 2 * rank * front_end[key] * _MS)
+            uncertain[subgrid, f"{call} elapsed"] = Uncertainty(max(0.0, 1 - explained[call] / elapsed), _EXPLAINED)
+        speedup = explained["CSHIFT"] / explained["PSHIFT"] / row["elapsed_speedup"] - 1
+        uncertain[subgrid, "elapsed speedup"] = Uncertainty(abs(speedup), _EXPLAINED)
+    return uncertain
 
 
 def _measured(rank: int, cells: pl.DataFrame, here: Here) -> pl.DataFrame:
@@ -200,8 +225,14 @@ def _text(ours: Ours, describe: Describe | None) -> ReproducedTable:
         "kink_length: the last length before the time of an element more rises by half.",
         "The expected speedups are the text's count of calls; the measured ones are in the tables.",
     )
+    uncertain: Uncertainties = {
+        ("kink_length_rank_1", "elements", "value"): Uncertainty(
+            0.5, "the lengths of table 1, which are powers of two: the kink is at one or between two of them"
+        )
+    }
     return ReproducedTable(
-        "text", "Figures in the text", ("quantity", "unit"), ("column",), with_error(cells), notes
+        "text", "Figures in the text", ("quantity", "unit"), ("column",), with_error(cells), notes,
+        uncertainties=uncertain,
     )  # fmt: skip
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import polars as pl
@@ -11,8 +12,11 @@ from weft.papers.reproduction import BLIND, FITTED, INPUT, MEASURED, PREDICTED, 
 from weft.papers.taki1988 import published
 from weft.papers.taki1988.published import DEPTHS, EXCHANGE, HERE, PES, PROGRAMS, V1, V2, goal, grains, program
 from weft.papers.taki1988.runs import Runs
+from weft.papers.uncertainty import ROUNDING, Uncertainties, Uncertainty
 
 Cell = tuple[str, str, float | None, float | None, str, str]
+_HALF_DIGIT = 0.005
+"""Milliseconds: tables 1 and 2 have two decimals."""
 LEAVE_OUT = "one number of PEs left out in turn"
 
 
@@ -69,8 +73,16 @@ def communication(number: str, runs: Runs, describe: Describe) -> ReproducedTabl
         if number == "2"
         else "The printed software contains the hardware and firmware: 38.32 is 2.25 and 36.07. Ours does not.",
     )
+    uncertain: Uncertainties = {}
+    for item, known in ((item, printed[None, item]) for item, _, _ in ours):
+        base = printed[None, "reduction"]
+        if known and base and item != "reduction":
+            uncertain[item, "ratio"] = Uncertainty(
+                _HALF_DIGIT / known + _HALF_DIGIT / base, f"{ROUNDING} of both times"
+            )
     title = "Inter-PE communication time, " + ("Multi-PSI/V1" if number == "1" else "estimate for the Multi-PSI/V2")
-    return ReproducedTable(number, title, ("item",), ("figure",), frame(cells, "item", "figure"), notes)
+    cells_of = frame(cells, "item", "figure")
+    return ReproducedTable(number, title, ("item",), ("figure",), cells_of, notes, uncertainties=uncertain)
 
 
 def _turned(cells: list[Cell]) -> list[Cell]:
@@ -107,7 +119,22 @@ def pe_performance(runs: Runs) -> ReproducedTable:
         "because of its "
         "arithmetic, for which nothing is charged: the times of built-in predicates are not printed.",
     )
-    return ReproducedTable("3", "PE performance", ("program",), ("item",), frame(cells, "program", "item"), notes)
+    cells_of = frame(cells, "program", "item")
+    return ReproducedTable(
+        "3", "PE performance", ("program",), ("item",), cells_of, notes, uncertainties=_one_reduction_time(printed)
+    )  # fmt: skip
+
+
+def _one_reduction_time(printed: Mapping[tuple[str | None, str], float | None]) -> Uncertainties:
+    """How far table 3 is from the reduction time of table 1, by the heads of table 3's cells."""
+    why = "the reduction time of table 1, which other programs have too"
+    reduction = (published.table("table-1-v1.csv")[None, "reduction"] or 0.0) * 1e-3
+    uncertain: Uncertainties = {}
+    for number in map(str, PROGRAMS):
+        seconds, reductions, rate = (printed[number, item] or 0.0 for item in ("time", "reductions", "performance"))
+        uncertain[f"program {number}, {V1}", "time"] = Uncertainty(abs(reduction * reductions / seconds - 1), why)
+        uncertain[f"program {number}, {V1}", "performance"] = Uncertainty(abs(1 / (reduction * rate) - 1), why)
+    return uncertain
 
 
 def relative_time(runs: Runs) -> ReproducedTable:
@@ -150,8 +177,23 @@ def relative_time(runs: Runs) -> ReproducedTable:
                 cells.append((f"program {number}, {machine}", item, None, error, "1", kind(machine)))
     return ReproducedTable(
         "4", "Relative communication time, reductions a message", ("item",), ("program",),
-        frame(_turned(cells), "item", "program"), tuple(notes),
+        frame(_turned(cells), "item", "program"), tuple(notes), uncertainties=_range_of_samples(printed),
     )  # fmt: skip
+
+
+def _range_of_samples(printed: Mapping[tuple[str | None, str], float | None]) -> Uncertainties:
+    """How much the paper's own samples of a program differ, by the heads of table 4's cells."""
+    uncertain: Uncertainties = {}
+    for number in map(str, PROGRAMS):
+        mean, most, least = (printed[number, item] or 0.0 for item in ("average", "maximum", "minimum"))
+        half = Uncertainty((most - least) / 2 / mean, "half the range of the paper's own samples of the program")
+        for item in ("average", "maximum", "minimum"):
+            uncertain[item, f"program {number}, {V1}"] = half
+            uncertain[item, f"program {number}, {V1}, blind"] = half
+        runs = len(PES[1:]) * len(grains(int(number)))
+        counted = Uncertainty(abs(runs / (printed[number, "samples"] or 1.0) - 1), "the runs that the paper describes")
+        uncertain["samples", f"program {number}, {V1}"] = counted
+    return uncertain
 
 
 def _median_held_out(rates: pl.DataFrame) -> float | None:
@@ -198,11 +240,28 @@ def in_words(runs: Runs) -> ReproducedTable:
     notes = (
         "Shares, rates and times of V1 over two to six PEs and all depths (K for program 2). Arguments are those "
         "of the program "
-        "text. Nothing was fitted to any of these figures; 'about' and 'more than' are the paper's.",
+        "text. Nothing was fitted to any of these figures; 'about' and 'more than' are the paper's. What is more than "
+        "'more than' has no error.",
     )
+    stated = frame(cells, "quantity", "of")
+    is_more = pl.col("quantity").str.contains("(more than)", literal=True) & (pl.col("error") > 0.0)
+    stated = stated.with_columns(pl.when(is_more).then(0.0).otherwise(pl.col("error")).alias("error"))
     return ReproducedTable(
-        "text", "What the text says in words", ("quantity",), ("of",), frame(cells, "quantity", "of"), notes
+        "text", "What the text says in words", ("quantity",), ("of",), stated, notes, uncertainties=_in_tables(printed)
     )
+
+
+def _in_tables(printed: Mapping[tuple[str | None, str], float | None]) -> Uncertainties:
+    """How far figures of the text are from the tables that they sum up, by the heads of their cells."""
+    known = published.relative_times()
+    mean = sum(known[str(number), "average"] or 0.0 for number in PROGRAMS) / len(PROGRAMS)
+    v1, v2 = published.table("table-1-v1.csv"), published.table("table-2-v2.csv")
+    totals = [(table[None, "total"] or 0.0) / (table[None, "reduction"] or 1.0) for table in (v1, v2)]
+    time, rate = "relative communication time (about)", "largest communication rate on V2 over that on V1 (about)"
+    return {
+        (time, "both"): Uncertainty(abs(mean / (printed[None, time] or 1.0) - 1), "the averages of table 4"),
+        (rate, "both"): Uncertainty(abs(totals[0] / totals[1] / (printed[None, rate] or 1.0) - 1), "tables 1 and 2"),
+    }
 
 
 def kinds(runs: Runs) -> ReproducedTable:
