@@ -80,6 +80,9 @@ def options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--machine", default="ipsc860", help="the machine (default ipsc860)")
     parser.add_argument("--part-of", type=Path, metavar="RECORD", help="keep what this record has of other ranks")
     parser.add_argument(
+        "--results", type=Path, metavar="FOLDER", help="keep what each module came to here, and run only the others"
+    )
+    parser.add_argument(
         "--limit", type=positive, default=900, help="processor time for a module, in seconds (default 900)"
     )
 
@@ -119,18 +122,27 @@ class Tally:
 
 
 def run_module(module: str, folder: Path, ranks: int, chosen: argparse.Namespace, tally: Tally) -> None:
-    """Run one module of the suite, and count its tests."""
-    results = folder / f"{module}.{ranks}"
-    results.mkdir()
+    """Count the tests of one module of the suite, which is run unless it has been."""
+    kept = chosen.results or folder
+    results = kept / f"{module}.{ranks}{'.isolate' * chosen.isolate}"
+    if not (results / "ended.json").exists():
+        shutil.rmtree(results, ignore_errors=True)
+        results.mkdir(parents=True)
+        (results / "ended.json").write_text(json.dumps(_run(module, folder, results.resolve(), ranks, chosen)))
+    ended = json.loads((results / "ended.json").read_text())
+    read = [_read(results / f"outcomes.{rank}.json") for rank in range(ranks)]
+    tally.add(module, [dict(outcomes) for outcomes in read], list(_read(results / "tests.0.json")), ended)
+
+
+def _run(module: str, folder: Path, results: Path, ranks: int, chosen: argparse.Namespace) -> str:
+    """Run one module, whose ranks write what its tests came to; how it ended."""
     command = [sys.executable, "-m", "weft.cli.main", "run", "--on", chosen.machine, "-n", str(ranks)]
     command += ["--isolate"] if chosen.isolate else []
     command += [str(folder / "run_module.py"), module, str(results)]
     environment = {**os.environ, "MPI4PY_TEST_SPAWN": "0"}
     done = run_limited(command, chosen.limit, cwd=folder, env=environment)
     lines = [line for line in done.errors.splitlines() if line.startswith("error")]
-    ended = done.reason or (lines[0][:200] if lines else f"the process ended with exit code {done.code}")
-    read = [_read(results / f"outcomes.{rank}.json") for rank in range(ranks)]
-    tally.add(module, [dict(outcomes) for outcomes in read], list(_read(results / "tests.0.json")), ended)
+    return done.reason or (lines[0][:200] if lines else f"the process ended with exit code {done.code}")
 
 
 def _read(path: Path) -> dict[str, tuple[str, str]]:

@@ -49,7 +49,10 @@ def options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--programs", type=Path, metavar="FOLDER", help="keep the compiled programs here")
     parser.add_argument("--part-of", type=Path, metavar="RECORD", help="keep what this record has of other folders")
     parser.add_argument(
-        "--limit", type=positive, default=120, help="processor time for a run, in seconds (default 120)"
+        "--limit",
+        type=positive,
+        default=120,
+        help="processor time for a run, in seconds, unless the test's list gives it longer (default 120)",
     )
 
 
@@ -79,7 +82,7 @@ def run_test(program: Path, test: Test, chosen: argparse.Namespace, folder: Path
     """Run a test; why it has not passed."""
     command = [sys.executable, "-m", "weft.cli.main", "run", "--on", chosen.machine, "-n", str(test.ranks)]
     command += [str(program), *test.arguments]
-    done = run_limited(command, chosen.limit, cwd=folder, env={**os.environ, **dict(test.variables)})
+    done = run_limited(command, max(chosen.limit, test.seconds), cwd=folder, env={**os.environ, **dict(test.variables)})
     if done.reason is not None:
         return done.reason
     if done.code == 0 and "no errors" in done.output.lower():

@@ -6,7 +6,10 @@ asks the system for that of its ranks and of the process that runs the simulator
 it. The targets are of one processor, on which all of them run, and where a turn is a switch; on several a turn wakes
 one that has gone idle, which takes processor time as well.
 
-Beside it the same program runs in SMPI, the MPI of SimGrid, where that is installed (Debian: `simgrid` and
+Beside it so many processes take turns with one that hands over nothing but the turn, as every message needs it at least
+once: what of a message is the system's, and no library of this design could be without.
+
+Also beside it the same program runs in SMPI, the MPI of SimGrid, where that is installed (Debian: `simgrid` and
 `libsimgrid-dev`): compiled for it with `smpicc`, its ranks are in one process, on a cluster of as many hosts;
 computation is not simulated on either side.
 """
@@ -83,6 +86,48 @@ int main(int argc, char **argv) {
 """
 
 
+SWITCHES = """
+#define _GNU_SOURCE
+#include <linux/futex.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+static void give(_Atomic int *side, int to) {
+    atomic_store(side, to);
+    syscall(SYS_futex, side, FUTEX_WAKE, 1, 0, 0, 0);
+}
+static void await(_Atomic int *side, int wanted) {
+    int value;
+    while ((value = atomic_load(side)) != wanted) syscall(SYS_futex, side, FUTEX_WAIT, value, 0, 0, 0);
+}
+static double seconds(int whose) {
+    struct rusage usage;
+    getrusage(whose, &usage);
+    return usage.ru_utime.tv_sec + usage.ru_stime.tv_sec + (usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) * 1e-6;
+}
+int main(int argc, char **argv) {
+    int ranks = atoi(argv[1]), rounds = atoi(argv[2]);
+    _Atomic int *sides = mmap(0, 64 * ranks, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    for (int rank = 0; rank < ranks; rank++)
+        if (fork() == 0) {
+            for (int round = 0; round < rounds; round++) await(sides + 16 * rank, 1), give(sides + 16 * rank, 0);
+            _exit(0);
+        }
+    double start = seconds(RUSAGE_SELF);
+    for (int round = 0; round < rounds; round++)
+        for (int rank = 0; rank < ranks; rank++) give(sides + 16 * rank, 1), await(sides + 16 * rank, 0);
+    while (wait(0) > 0) ;
+    printf("%.9g\\n", (double)rounds * ranks / (seconds(RUSAGE_SELF) - start + seconds(RUSAGE_CHILDREN)));
+}
+"""
+"""Processes that take turns with one, by the call of the system by which ranks and the simulator hand over theirs."""
+
+
 def options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--messages", type=positive, default=200_000, help="messages of each run (default 200000)")
     parser.add_argument("--rounds", type=positive, default=5, help="runs of each number of ranks (default 5)")
@@ -140,6 +185,9 @@ def run(chosen: argparse.Namespace, report: Report) -> None:
         source = folder / "pairs.c"
         source.write_text(PROGRAM)
         program = compiled(source, folder)
+        (folder / "switches.c").write_text(SWITCHES)
+        switches = folder / "switches"
+        subprocess.run(["cc", "-O2", "-o", str(switches), str(folder / "switches.c")], check=True, capture_output=True)
         beside = smpi(source, folder) if shutil.which("smpicc") and shutil.which("smpirun") else None
         for ranks, target in RANKS.items():
             weft = weft_command(program, ranks)
@@ -148,12 +196,14 @@ def run(chosen: argparse.Namespace, report: Report) -> None:
                 commands["all"] = (weft, every)
             if beside is not None:
                 commands["SMPI"] = (smpi_command(beside, ranks), one)
+            commands["switches"] = ([str(switches), str(ranks)], one)
             sides = {
                 side: functools.partial(rate, command, ranks, chosen.messages, processors)
                 for side, (command, processors) in commands.items()
             }
             rates = interleaved(sides, chosen.rounds)
             report.figure(f"{ranks} ranks", spread(rates["weft"]), "messages/s", target, "at least")
+            report.figure(f"{ranks} ranks, turns alone", spread(rates["switches"]), "turns/s")
             if "all" in rates:
                 report.figure(f"{ranks} ranks, on {len(every)} processors", spread(rates["all"]), "messages/s")
             if beside is not None:

@@ -99,6 +99,8 @@ pub struct Communicator {
     first: u32,
     /// Links for what calls say to each other beside the program's collectives.
     private: RefCell<BTreeMap<Purpose, Links>>,
+    /// Partitioned messages that were initialized so far: those sent or received, by peer and tag.
+    partitioned: RefCell<BTreeMap<(bool, c_int, c_int), u32>>,
 }
 
 /// Calls that have messages of the library's own among all ranks of a communicator. Those of one kind of call meet no
@@ -135,6 +137,7 @@ pub enum Purpose {
     SeekShared,
     SetAtomicity,
     SyncFile,
+    Partitioned,
 }
 
 impl Communicator {
@@ -157,6 +160,7 @@ impl Communicator {
             joint: Cell::new(0),
             first,
             private: RefCell::default(),
+            partitioned: RefCell::default(),
         }
     }
 
@@ -218,6 +222,17 @@ impl Communicator {
             self.links_in((context(0), self.own_part().map_or(0, context)))
         });
         Links { caller, ..links.clone() }
+    }
+
+    /// A link for a partitioned message that this call initializes. Such messages meet in the order in which both sides
+    /// have initialized them, whichever is started first, and meet no others (MPI 4.1, section 4.2).
+    pub fn next_partitioned(&self, is_send: bool, peer: c_int, tag: c_int) -> Link {
+        let mut partitioned = self.partitioned.borrow_mut();
+        let order = partitioned.entry((is_send, peer, tag)).or_insert(0);
+        let context = self.link.context_of((self.context, PRIVATE | Purpose::Partitioned as u32, *order));
+        *order += 1;
+        let partners = self.remote.as_ref().unwrap_or(&self.group);
+        self.link.regroup(self.rank(), partners.members.clone(), context)
     }
 
     /// Which context is that of the own group, where there are two: the smaller first rank of the whole run tells.

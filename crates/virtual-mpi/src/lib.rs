@@ -3,6 +3,9 @@
 //! From outside this is the MPI that programs were compiled for (`abi`): the C functions are written by `build.rs` from
 //! one table, `functions.txt`, and call what stands in `api`. A rank (`rank`) has its objects and its clock; a call that
 //! cannot be finished gives the processor to other ranks through the [`rank::Host`], which holds the program (`hosting`).
+//!
+//! Functions that a blocking message passes through are in a section of their own (`weft_message`), next to each other: a
+//! rank with a process for itself finds no translation of an address left when it goes on, and pays for each page of code.
 
 // The functions of MPI have as many parameters as the standard says.
 #![allow(clippy::too_many_arguments, reason = "the standard's parameters")]

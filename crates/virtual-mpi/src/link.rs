@@ -72,6 +72,7 @@ impl RemoteComm {
         Ok(*member)
     }
 
+    #[unsafe(link_section = "weft_message")]
     fn send(
         &self,
         to: usize,
@@ -90,6 +91,7 @@ impl RemoteComm {
         Ok(Remote::new(&self.connection, id))
     }
 
+    #[unsafe(link_section = "weft_message")]
     fn start(&self, command: impl FnOnce(u32) -> Command) -> Remote {
         let id = self.connection.new_id();
         self.connection.tell_call();
@@ -166,14 +168,25 @@ impl Link {
     }
 
     /// As [`Link::isend_owned`], of elements of these kinds.
+    #[unsafe(link_section = "weft_message")]
     pub fn isend_elements(&self, to: usize, tag: Tag, data: Buffer, elements: ElementKinds, synchronous: bool) -> Send {
         match self {
             Link::Simulated(comm) => Send::Simulated(comm.isend_owned(to, tag, data, elements, synchronous)),
-            Link::Remote(comm) => Send::of(comm.send(to, tag, &data, None, elements, synchronous), Payload::EMPTY),
+            Link::Remote(_) => self.isend_copy(to, tag, &data, elements, synchronous),
+        }
+    }
+
+    /// As [`Link::isend_elements`], of a copy of what the caller keeps.
+    #[unsafe(link_section = "weft_message")]
+    pub fn isend_copy(&self, to: usize, tag: Tag, data: &[u8], elements: ElementKinds, synchronous: bool) -> Send {
+        match self {
+            Link::Simulated(_) => self.isend_elements(to, tag, Buffer::of(data), elements, synchronous),
+            Link::Remote(comm) => Send::of(comm.send(to, tag, data, None, elements, synchronous), Payload::EMPTY),
         }
     }
 
     /// Starts to receive at most so many bytes of elements of these kinds.
+    #[unsafe(link_section = "weft_message")]
     pub fn irecv_elements(&self, from: Source, tag: TagSelector, bytes: usize, elements: ElementKinds) -> Receive {
         let capacity = bytes as u64;
         match self {
@@ -552,6 +565,7 @@ pub enum Send {
 }
 
 impl Send {
+    #[unsafe(link_section = "weft_message")]
     fn of(started: Result<Remote, CommError>, payload: Payload) -> Send {
         match started {
             Ok(request) => Send::Remote(request, Some(payload)),
@@ -563,6 +577,7 @@ impl Send {
 impl Future for Send {
     type Output = Result<Payload, CommError>;
 
+    #[unsafe(link_section = "weft_message")]
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
         match &mut *self {
             Send::Simulated(send) => Pin::new(send).poll(context),
@@ -590,11 +605,20 @@ impl Receive {
             Receive::Failed(_) => false,
         }
     }
+
+    /// The program has what was in the buffer of the message.
+    #[unsafe(link_section = "weft_message")]
+    pub fn give_back(&self, buffer: Buffer) {
+        if let Receive::Remote(request) = self {
+            request.give_back(buffer);
+        }
+    }
 }
 
 impl Future for Receive {
     type Output = Result<Received, CommError>;
 
+    #[unsafe(link_section = "weft_message")]
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
         match &mut *self {
             Receive::Simulated(receive) => Pin::new(receive).poll(context),

@@ -314,6 +314,7 @@ impl Rank {
 
     /// A call begins, once no other thread of the program is in one.
     #[inline]
+    #[unsafe(link_section = "weft_message")]
     pub fn within(&self) -> Within<'_> {
         let within = self.threads.enter(|| self.host.disturb());
         if !self.threads.is_main() {
@@ -333,6 +334,7 @@ impl Rank {
     }
 
     /// The program has come back to MPI: what it computed takes its time.
+    #[unsafe(link_section = "weft_message")]
     pub fn enter(&self, call: &'static str) {
         self.call.set(call);
         self.endpoint.set_call(call);
@@ -356,6 +358,7 @@ impl Rank {
     }
 
     /// Waits for `future` while other ranks, and what this one has started, go on.
+    #[unsafe(link_section = "weft_message")]
     pub fn block<T>(&self, future: impl Future<Output = T>) -> T {
         let mut future = pin!(future);
         let mut context = Context::from_waker(Waker::noop());
@@ -377,6 +380,7 @@ impl Rank {
     }
 
     /// Waits until something has happened.
+    #[unsafe(link_section = "weft_message")]
     fn park(&self) {
         if !self.threads.are_several() {
             return self.host.park(self.number());
@@ -418,6 +422,7 @@ impl Rank {
     }
 
     /// Collectives that were started go on as far as they can by now.
+    #[unsafe(link_section = "weft_message")]
     fn progress(&self) {
         if self.active.borrow().is_empty() {
             return;
@@ -638,6 +643,7 @@ impl Rank {
         }
     }
 
+    #[unsafe(link_section = "weft_message")]
     pub fn comm(&self, handle: abi::Comm) -> Result<Rc<Communicator>, Fault> {
         match handle {
             abi::COMM_WORLD => Ok(self.comm_world.clone()),
@@ -646,6 +652,7 @@ impl Rank {
         }
     }
 
+    #[unsafe(link_section = "weft_message")]
     pub fn datatype(&self, handle: abi::Datatype) -> Result<Rc<Datatype>, Fault> {
         if let Some(datatype) = self.shared.predefined.get(&handle) {
             return Ok(datatype.clone());

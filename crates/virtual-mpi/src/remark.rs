@@ -15,6 +15,8 @@ pub enum Subject {
     Buffers,
     /// Accesses of one part of a window of which neither is complete before the other.
     Windows,
+    /// Ranks that others went on beside though they did not call.
+    Absences,
 }
 
 /// At most so many remarks on a subject are kept; the rest are counted.
@@ -49,6 +51,7 @@ pub struct Remarks {
     pub collectives: Listed,
     pub buffers: Listed,
     pub windows: Listed,
+    pub absences: Listed,
 }
 
 impl Remarks {
@@ -58,6 +61,7 @@ impl Remarks {
             Subject::Collectives => &mut self.collectives,
             Subject::Buffers => &mut self.buffers,
             Subject::Windows => &mut self.windows,
+            Subject::Absences => &mut self.absences,
         }
     }
 }

@@ -11,7 +11,7 @@ use weft_comm::{CommError, Payload, Received};
 
 use crate::abi::{self, Status};
 use crate::datatype::Datatype;
-use crate::fault::Fault;
+use crate::fault::{Fault, class};
 use crate::generalized::Generalized;
 use crate::link;
 use crate::meter;
@@ -62,16 +62,32 @@ pub struct Receive {
 
 impl Receive {
     /// Puts the message where it belongs.
+    #[unsafe(link_section = "weft_message")]
     pub fn finish(&self, received: Result<Received, CommError>) -> Completion {
         let received = received?;
-        if let Payload::Data(data) = &received.payload {
+        if let Payload::Data(data) = received.payload {
             // SAFETY: the program has handed in memory for so many elements, and the message is no longer.
             unsafe {
                 meter::write_pages(&self.datatype, self.buffer, data.len());
-                self.datatype.unpack(data, self.buffer, self.count);
+                self.datatype.unpack(&data, self.buffer, self.count);
             }
+            self.receive.give_back(data);
         }
-        Ok(completed(&received.status))
+        let completed = completed(&received.status);
+        if self.ends_within(completed.bytes as usize) {
+            let message = format!("a message of {} bytes ends within an element of the datatype", completed.bytes);
+            let of = Some((completed.source, completed.tag));
+            return Err(Fault { of, ..Fault::new(class::ERR_TYPE, message) });
+        }
+        Ok(completed)
+    }
+
+    /// Whether a message of so many bytes ends within an element whose neighbours lie apart from it. MPICH fails there as
+    /// well, and not where elements are dense: programs receive bytes as elements of any length.
+    fn ends_within(&self, bytes: usize) -> bool {
+        !self.datatype.is_dense()
+            && !bytes.is_multiple_of(self.datatype.size.max(1))
+            && self.datatype.elements_of(bytes).is_none()
     }
 }
 

@@ -76,6 +76,7 @@ pub struct Threads {
 pub struct Within<'a>(Option<&'a Threads>);
 
 impl Drop for Within<'_> {
+    #[unsafe(link_section = "weft_message")]
     fn drop(&mut self) {
         if let Some(threads) = self.0 {
             threads.leave();
@@ -131,6 +132,7 @@ impl Threads {
 
     /// A call begins, once no other thread is in one. `disturb` ends the wait of one that waits for the run.
     #[inline]
+    #[unsafe(link_section = "weft_message")]
     pub fn enter(&self, disturb: impl FnOnce()) -> Within<'_> {
         if !self.all {
             return Within(None);
@@ -148,6 +150,7 @@ impl Threads {
     }
 
     /// This thread becomes the one within MPI when those before it have been.
+    #[unsafe(link_section = "weft_message")]
     fn take(&self, mut state: MutexGuard<'_, State>, me: usize, depth: u32) {
         if state.owner.is_some() || !state.queue.is_empty() {
             state.queue.push_back(me);
@@ -171,6 +174,7 @@ impl Threads {
         std::mem::take(&mut state.depth)
     }
 
+    #[unsafe(link_section = "weft_message")]
     fn leave(&self) {
         let mut state = self.lock();
         state.depth -= 1;

@@ -27,7 +27,8 @@ def terminating_is_interrupting() -> Iterator[None]:
         yield
     finally:
         for number, handler in before:
-            signal.signal(number, handler)
+            # What a library in C had set, such as one of `LD_PRELOAD`, cannot be set again from Python: it is None.
+            signal.signal(number, signal.SIG_DFL if handler is None else handler)
 
 
 class _Signals:

@@ -69,6 +69,14 @@ def run(
             "the node of each rank: 0-3,8,8. Default: block."
         ),
     ] = None,
+    patience: Annotated[
+        float | None,
+        typer.Option(
+            metavar="SECONDS",
+            help="How long a rank with its own process may go without a call of MPI, in processor time or asleep, "
+            "before the others go on without it: it may be waiting for them outside of MPI. inf: never. Default: 20.",
+        ),
+    ] = None,
     estimand: estimands.Chosen = None,
     trace: Annotated[Path | None, typer.Option(help="Write a timeline (Chrome trace JSON) of the run.")] = None,
     force: outputs.Replace = False,
@@ -81,7 +89,7 @@ def run(
     line.
     """
     from weft._core import UsageError
-    from weft.hosting.run import HostedError
+    from weft.hosting.run import PATIENCE, HostedError
     from weft.hosting.run import run as run_program
 
     if not on:
@@ -97,6 +105,7 @@ def run(
             isolate=isolate,
             ranks_per_node=ranks_per_node,
             placement=placement,
+            patience=PATIENCE if patience is None else patience,
             trace=trace,
             force=force,
         )

@@ -13,8 +13,9 @@ from types import ModuleType
 from typing import Any, NoReturn
 
 from weft import files
-from weft.hosting import ending, exiting, sleeping
+from weft.hosting import ending, exiting, loggers, sleeping
 from weft.hosting.hub import Hub, Report, flush
+from weft.hosting.library import OF_MPI4PY
 from weft.hosting.modules import Modules
 
 
@@ -25,8 +26,7 @@ def main() -> NoReturn:
     for name in request["heap"]:
         # Set for this process alone: programs and what they start do not see it.
         del os.environ[name]
-    # mpi4py looks for the library that a program is to have by this name.
-    os.environ["MPI4PY_MPIABI"] = "mpich"
+    os.environ.update(OF_MPI4PY)
     sys.argv = [str(script), *request["arguments"]]
     sys.path[0] = str(script.parent)
     modules = Modules(script.resolve().parent, ranks)
@@ -46,6 +46,7 @@ def main() -> NoReturn:
     modules.install()
     sleeping.install()
     exiting.install(modules.is_beside)
+    loggers.install(modules.is_beside)
     options = {name: request[name] for name in ("nodes", "compute", "trace")}
     report = hub.run(request["machine"], request["path"], **options)
     _write(request["report"], report, codes)

@@ -10,7 +10,19 @@ from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
 
-__all__ = ["ELF", "Kind", "Linkage", "kind", "libraries", "libraries_of_mpi4py", "linkage", "needs_processes"]
+from weft.hosting.library import OF_MPI4PY
+
+__all__ = [
+    "ELF",
+    "Kind",
+    "Linkage",
+    "brings_mpi",
+    "kind",
+    "libraries",
+    "libraries_of_mpi4py",
+    "linkage",
+    "needs_processes",
+]
 
 ELF = b"\x7fELF"
 """How compiled programs begin."""
@@ -72,6 +84,16 @@ def needs_processes(script: Path) -> bool:
     return "weft" in names and "mpi4py" not in names
 
 
+def brings_mpi(preloaded: str) -> bool:
+    """Whether one of the libraries that a variable `LD_PRELOAD` names is MPI, or wraps functions of it.
+
+    Files alone are looked into: a name without a folder is searched for by the dynamic linker.
+    """
+    # Both have names of the profiling interface in them: as functions, or as what they call.
+    paths = [Path(name) for name in preloaded.replace(":", " ").split()]
+    return any(path.is_file() and b"PMPI_" in path.read_bytes() for path in paths)
+
+
 def _imported(node: ast.AST) -> list[str]:
     if isinstance(node, ast.Import):
         return [alias.name for alias in node.names]
@@ -117,10 +139,18 @@ def libraries(path: Path) -> tuple[str, ...]:
 def libraries_of_mpi4py(python: Path) -> tuple[str, ...]:
     """Names of the libraries that an interpreter's mpi4py was linked with, as a distribution of Linux does.
 
-    Empty where it has no mpi4py, or one that looks for MPI itself.
+    Empty where it has no mpi4py, or one that looks for MPI itself; of one with several interfaces those of the one that
+    ranks take.
     """
     search = "import importlib.util as u; s = u.find_spec('mpi4py.MPI'); print(s.origin if s else '')"
-    done = subprocess.run([python, "-c", search], capture_output=True, text=True, check=False, timeout=60)
+    done = subprocess.run(
+        [python, "-c", search],
+        env={**os.environ, **OF_MPI4PY},
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
+    )
     extension = Path(done.stdout.strip())
     try:
         return (linkage(extension).needed or ()) if done.returncode == 0 and extension.is_file() else ()

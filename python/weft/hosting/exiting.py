@@ -11,7 +11,7 @@ from typing import Any
 
 import greenlet
 
-__all__ = ["install", "run", "run_shared"]
+__all__ = ["install", "is_shared", "run", "run_shared"]
 
 _Call = tuple[Callable[..., Any], tuple[Any, ...], dict[str, Any]]
 
@@ -28,7 +28,7 @@ def install(is_own: Callable[[str], bool]) -> None:
     def register(function: Callable[..., Any], /, *arguments: Any, **named: Any) -> Callable[..., Any]:
         rank = greenlet.getcurrent()
         # The greenlet of a rank has a parent, the hub; those that threads begin with have none.
-        if rank.parent is None or _is_shared(is_own):
+        if rank.parent is None or is_shared(is_own):
             return _register(function, *arguments, **named)
         _of_ranks.setdefault(rank, []).append((function, arguments, named))
         return function
@@ -42,8 +42,8 @@ def install(is_own: Callable[[str], bool]) -> None:
     atexit.unregister = unregister
 
 
-def _is_shared(is_own: Callable[[str], bool]) -> bool:
-    """Whether a package registers a function for all ranks: as it is imported, or as `weakref.finalize` does, once."""
+def is_shared(is_own: Callable[[str], bool]) -> bool:
+    """Whether who calls the caller does so for all ranks: a package as it is imported, or `weakref.finalize`, once."""
     caller = sys._getframe(2)
     if caller.f_globals.get("__name__") == "weakref":
         return True

@@ -17,6 +17,10 @@ OPEN_MPI_NAME = "libmpi.so.40"
 """What programs that were compiled against Open MPI 3, 4 or 5 ask for."""
 
 
+OF_MPI4PY = {"MPI4PY_MPIABI": "mpich"}
+"""The variable by which an mpi4py that has several interfaces, as PyPI's, takes that of `NAME`."""
+
+
 STANDARD_NAMES = ("libmpi_abi.so.1", "libmpi_abi.so.0")
 """What programs that were compiled against the standard's own interface ask for."""
 

@@ -1,4 +1,4 @@
-"""What each rank has for itself in one interpreter: its main module, the modules beside its script, random numbers."""
+"""What each rank has for itself in one interpreter: its main module, modules beside its script, random numbers."""
 
 from __future__ import annotations
 
@@ -14,10 +14,13 @@ import sysconfig
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from types import ModuleType
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import weft
 from weft.hosting.ending import own_beginning, own_end
+
+if TYPE_CHECKING:
+    from weft.hosting.loops import Loops
 
 __all__ = ["Modules"]
 
@@ -54,6 +57,7 @@ class Modules(importlib.abc.MetaPathFinder):
         self._current = ctypes.c_int64(_NONE)
         self._names: set[str] = set()
         self._has_numpy = self._has_mpi4py = False
+        self._loops: Loops | None = None
         self._differ_in_main = ctypes.c_bool(False)
         self._main_addresses = (ctypes.c_void_p * ranks)(*map(id, self._mains))
 
@@ -94,9 +98,16 @@ class Modules(importlib.abc.MetaPathFinder):
                 own_beginning()
         if self._names:
             self._exchange(before, rank)
+        if self._loops is None and "asyncio.events" in sys.modules:
+            from weft.hosting.loops import Loops
+
+            self._loops = Loops()
+        if self._loops is not None:
+            self._loops.exchange(before, rank)
         self._current.value = rank
         sys.modules["__main__"] = self._mains[rank]
-        self._differ_in_main.value = self._has_mpi4py and not self._names and has_numpy == self._has_numpy
+        differ_in_main = self._has_mpi4py and not self._names and has_numpy == self._has_numpy
+        self._differ_in_main.value = differ_in_main and self._loops is None
 
     def _exchange(self, before: int | None, rank: int) -> None:
         """Take the modules of one rank out, and put those of another in."""

@@ -24,8 +24,17 @@ from weft.catalogue import machine as find_machine
 from weft.catalogue import passes_messages
 from weft.extras import require
 from weft.hosting import here, limits, lines, sleeping
-from weft.hosting.binary import Kind, Linkage, kind, libraries, libraries_of_mpi4py, linkage, needs_processes
-from weft.hosting.library import OPEN_MPI_NAME, STANDARD_NAMES, open_mpi_path, standard_path
+from weft.hosting.binary import (
+    Kind,
+    Linkage,
+    brings_mpi,
+    kind,
+    libraries,
+    libraries_of_mpi4py,
+    linkage,
+    needs_processes,
+)
+from weft.hosting.library import OF_MPI4PY, OPEN_MPI_NAME, STANDARD_NAMES, open_mpi_path, standard_path
 from weft.hosting.library import path as library_path
 from weft.hosting.placing import nodes_of
 from weft.hosting.rates import Rate, factor, rates
@@ -33,6 +42,9 @@ from weft.hosting.waiting import wait
 
 __all__ = ["HostedRun", "run"]
 
+PATIENCE = 20.0
+"""Seconds that a rank may go without a call before the others go on without it: what programs compute between two calls
+is shorter, as a rule, and runs in which it is longer are not repeatable."""
 
 _log = logging.getLogger(__name__)
 
@@ -103,6 +115,7 @@ def run(
     isolate: bool | None = None,
     ranks_per_node: int | None = None,
     placement: str | Sequence[int] | None = None,
+    patience: float = PATIENCE,
     trace: str | os.PathLike[str] | None = None,
     force: bool = False,
 ) -> HostedRun:
@@ -139,6 +152,10 @@ def run(
     placement
         `block`, the default: ranks that follow each other share a node; `cyclic`: they are dealt out over the nodes in
         turn; or a list of nodes, one for each rank, as numbers or as text (`0-3,8,8`).
+    patience
+        Seconds of processor time (or of sleep) that a rank with a process of its own may go without a call of MPI: if
+        others could do something, they then go on without it, since it may be waiting for what they do outside of MPI,
+        and another run may differ. Infinite: they wait for it for ever.
     trace
         File for a timeline of the run (Chrome trace JSON, for Perfetto). Every message is four to six events of it.
     force
@@ -171,6 +188,8 @@ def run(
     if trace is not None:
         files.check_output(trace, (), force=force)
     path = _resolved(program)
+    if not patience > 0.0:
+        raise UsageError(f"the patience with a rank is a number of seconds above 0, or inf; found {patience}")
     scale, compared = _compute(compute, described)
     _check(path, described, scale)
     nodes = nodes_of(described, ranks, ranks_per_node, placement)
@@ -190,6 +209,7 @@ def run(
             "nodes": nodes,
             "compute": scale,
             "report": str(report),
+            "patience": None if math.isinf(patience) else patience,
             "trace": None if timeline is None else (str(timeline), os.fspath(trace or "")),
         }
         if sort is Kind.SCRIPT and not isolate:
@@ -238,6 +258,14 @@ def _is_isolated(script: Path, wanted: bool | None, ranks: int, scale: float | N
     """Whether the ranks of a script have a process each."""
     if needs_processes(script):
         return True
+    if brings_mpi(os.environ.get("LD_PRELOAD", "")):
+        # What wraps functions of MPI keeps its state once a process, and finds there the MPI that it was linked with.
+        if wanted is False:
+            raise UsageError(
+                "LD_PRELOAD names a library of MPI or one that wraps its functions, and such libraries need a process "
+                "for each rank: leave --no-isolate out"
+            )
+        return True
     return bool(scale) and ranks <= MAX_MEASURED_APART if wanted is None else wanted
 
 
@@ -261,6 +289,12 @@ def _compute(compute: float | str | None, machine: Machine) -> tuple[float | Non
 def _remarks(outcome: Mapping[str, Any], sort: Kind) -> Iterator[str]:
     """What the standard forbids, and what a program should have received, completed or freed."""
     yield from _forbidden(outcome)
+    if count := (absences := outcome["remarks"].get("absences", {"count": 0}))["count"]:
+        times = "once" if count == 1 else f"{count} times"
+        yield (
+            f"the other ranks went on {times} without one that did not call MPI for long, so that another run may "
+            f"differ: {_some(absences['first'], count)}"
+        )
     if count := outcome["unreceived_count"]:
         first = [
             f"{bytes} bytes from rank {start} to rank {end}, tag {tag}"
@@ -451,7 +485,7 @@ def _names(folder: Path) -> dict[str, str]:
     return {
         "LD_LIBRARY_PATH": _first(names, "LD_LIBRARY_PATH"),
         "PYTHONPATH": _first(names, "PYTHONPATH"),
-        "MPI4PY_MPIABI": "mpich",
+        **OF_MPI4PY,
         "WEFT_RUN_LIBRARY": str(library_path()),
         # Ranks that use weft's arrays exchange by messages, which have a price in virtual time; memory has none.
         "WEFT_MPI_LIBRARY": str(library_path()),

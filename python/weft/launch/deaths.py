@@ -20,6 +20,7 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import NamedTuple
 
+from weft.launch import site
 from weft.launch.keeper import OF_LIBRARIES, SHARED_MEMORY, keeper, remove
 from weft.launch.processes import (
     STOPPED,
@@ -28,6 +29,7 @@ from weft.launch.processes import (
     held_by_anyone,
     how_it_ended,
     open_end,
+    program,
     sees_everyone,
     unawaited,
 )
@@ -107,13 +109,22 @@ class Deaths:
         stopped = [process for process in (self._first, *everyone) if process.state() == STOPPED]
         return [(process, process.rank(), process.name() or "a process") for process in stopped]
 
+    def is_deserted(self) -> bool:
+        """Whether Hydra's launcher waits, though it has nothing more to wait for.
+
+        It waits for ever for a proxy to connect that was killed before it could.
+        """
+        first = self._first
+        return first is not None and first.is_deserted() and site.is_mpiexec_of_hydra(program(first.pid))
+
     def _find(self) -> list[Process]:
         """Learn of the processes that there are now."""
         assert self._first is not None
-        everyone = self._first.below()
+        # A launcher's own processes are its children; what these start are ranks, whatever they seem at first.
+        helpers = children(self._first.pid)
+        everyone = helpers + [process for helper in helpers for process in helper.below()]
         with self._lock:
-            # A launcher's own processes are its children; what these start are ranks, whatever they seem at first.
-            self._helpers |= set(children(self._first.pid))
+            self._helpers |= set(helpers)
             new = [process for process in everyone if self._learn(process)]
             self._await_names([process for process in new if process in self._helpers])
         if new:
@@ -148,7 +159,7 @@ class Deaths:
         """
         assert self._first is not None
         with self._lock:
-            known = {process.pid for process in self._known}
+            known = {process.pid for process in self._end_of}
         for number, name, how in unawaited(self._first.pid):
             if number not in known:
                 self._looks_at_ended[number] = self._looks_at_ended.get(number, 0) + 1

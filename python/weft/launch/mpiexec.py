@@ -55,8 +55,8 @@ _TICK = 0.1
 _GRACE = 3.0
 _LOOK = 1.0
 """Seconds between two looks at the processes of a launch, once its ranks have started."""
-_MAX_STOPPED = 8
-"""Such looks at which a process is stopped before the launch is given up."""
+_MAX_LOOKS = 8
+"""Such looks at which a process is stopped, or the launcher deserted, before the launch is given up."""
 _NAMING = 1.0
 """Seconds after a launcher's end in which the system may still tell how a rank ended."""
 _HELPER = 1.5
@@ -96,6 +96,13 @@ def unused(variables: Mapping[str, str] = os.environ, executable: str = sys.exec
     is_bundled = os.access(bundled / "bin" / "mpiexec", os.X_OK)
     is_rank = environment.launcher(variables) is not None
     return site.other(bundled, variables) if is_bundled and not is_rank else None
+
+
+OVERSUBSCRIBING = {
+    "PRTE_MCA_rmaps_default_mapping_policy": ":oversubscribe",
+    "OMPI_MCA_rmaps_base_oversubscribe": "1",
+}
+"""What lets Open MPI, from 5 on and before, start more ranks than there are processors."""
 
 
 def command(variables: Mapping[str, str] = os.environ, executable: str = sys.executable) -> list[str]:
@@ -221,7 +228,7 @@ class Job:
             words = [*command(), "-n", str(self._ranks), *self._program, json.dumps(job)]
         variables = {**os.environ, WATCHED: _watcher()}
         if self._ranks > environment.cores():
-            variables.setdefault("PRTE_MCA_rmaps_default_mapping_policy", ":oversubscribe")
+            variables = OVERSUBSCRIBING | variables
         else:
             # Ranks that wander between cores differ more from launch to launch. Open MPI binds by itself.
             variables.setdefault("HYDRA_BINDING", "core")
@@ -246,7 +253,7 @@ class Job:
     ) -> Iterator[tuple[int, Rows]]:
         diagnosis = _core.MpiDiagnosis()
         failure = Failure([], deque(maxlen=_TAIL))
-        stopped = _Stopped()
+        waiting = _Waiting()
         looked = -_LOOK
         with path.open(encoding="utf-8") as file:
             while True:
@@ -258,7 +265,7 @@ class Job:
                 deaths.watch(started)
                 now = time.monotonic()
                 if now >= looked + (_LOOK if self._alone or len(started) == self._ranks else 0.0):
-                    stopped.look(deaths.look(), now)
+                    waiting.look(deaths.look(), deaths.is_deserted(), now)
                     looked = now
                 _sort_lines(lines, diagnosis, failure)
                 if (verdict := diagnosis.verdict(time.monotonic())) and not failure.lost:
@@ -275,32 +282,36 @@ class Job:
             raise _error(process.returncode, failure, None if self._alone else diagnosis)
 
 
-class _Stopped:
-    """Counts looks: weft, stopped itself and continued, has not seen what it would have to judge by a clock."""
+class _Waiting:
+    """What a launch waits for in vain, in looks: one continued after a stop has not seen what a clock would judge."""
 
     def __init__(self) -> None:
         self._looks: dict[Process, int] = {}
+        self._deserted = 0
         self._last = -_LOOK
 
-    def look(self, stopped: list[tuple[Process, int | None, str]], now: float) -> None:
-        """Take what a look at `now` has found to be stopped.
+    def look(self, stopped: list[tuple[Process, int | None, str]], is_deserted: bool, now: float) -> None:
+        """Take what a look at `now` has found to be stopped, and whether the launcher has no processes any more.
 
         Raises
         ------
         RunError
-            If a process was stopped at too many looks in a row.
+            If a process was stopped, or the launcher deserted, at too many looks in a row.
         """
         if now < self._last + _LOOK:
             return
         self._last = now
         self._looks = {process: self._looks.get(process, 0) + 1 for process, _, _ in stopped}
         for process, rank, name in stopped:
-            if self._looks[process] > _MAX_STOPPED:
+            if self._looks[process] > _MAX_LOOKS:
                 who = f"rank {rank}" if rank is not None else name
                 raise RunError(
                     f"{who}: the process {process.pid} is stopped (signal SIGSTOP or SIGTSTP), and the launch waits "
                     "for it; find out who stopped it, and measure again"
                 )
+        self._deserted = self._deserted + 1 if is_deserted else 0
+        if self._deserted > _MAX_LOOKS:
+            raise RunError("the launcher, mpiexec, waits for processes that have ended" + _AGAIN)
 
 
 @contextlib.contextmanager

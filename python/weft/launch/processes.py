@@ -91,6 +91,11 @@ class Process:
             paths.update(fields[5] for line in lines if len(fields := line.split(maxsplit=5)) == 6)
         return paths
 
+    def is_deserted(self) -> bool:
+        """Whether it has waited for all that it has started, of which there was something, and is still there."""
+        stat = _stat(self.pid)
+        return stat is not None and self.state() != GONE and stat[3] > 0 and not _child_numbers(self.pid)
+
     def send(self, number: int) -> None:
         """Send it a signal, if it is still there and this user's."""
         if self.state() != GONE:
@@ -98,12 +103,29 @@ class Process:
                 os.kill(self.pid, number)
 
 
-def _stat(pid: int) -> tuple[str, int, int] | None:
-    """State, parent and start (proc(5), fields 3, 4 and 22; the name before them may hold anything)."""
+def _stat(pid: int) -> tuple[str, int, int, int] | None:
+    """State, parent, start, and minor page faults of the children that it has waited for.
+
+    They are fields 3, 4, 22 and 11 of proc(5); the name before them may hold anything.
+    """
     try:
         fields = Path(f"/proc/{pid}/stat").read_text(errors="replace").rpartition(")")[2].split()
-        return fields[0], int(fields[1]), int(fields[19])
+        return fields[0], int(fields[1]), int(fields[19]), int(fields[8])
     except (OSError, ValueError, IndexError):
+        return None
+
+
+def parent(pid: int) -> int:
+    """The number of the process that started a process; 0 where that is not known."""
+    stat = _stat(pid)
+    return 0 if stat is None else stat[1]
+
+
+def program(pid: int) -> Path | None:
+    """The file that a process runs, as it was started; None where the system does not tell."""
+    try:
+        return Path(f"/proc/{pid}/exe").readlink()
+    except OSError:
         return None
 
 

@@ -28,6 +28,9 @@ _log = logging.getLogger(__name__)
 MAX_RANKS = 64
 """Ranks of a simulated run where nobody says, on a machine with more nodes."""
 
+MAX_NODES_RUN = 1 << 14
+"""Nodes of the largest machine all of which run where only some send: of 158,976 nodes that took a minute."""
+
 
 def simulate(
     machine: str | os.PathLike[str] | Machine,
@@ -145,8 +148,13 @@ def _run(
             unpriced += missing
         else:
             path, warn = (None, None) if trace is None else (os.fspath(trace), files.warning_of_large(trace))
-            text = _core.simulate(machine, request.to_json(), path, seed, warn)
-            rows += [{**row, "repetition": 0} for row in json.loads(text)]
+            simulated = json.loads(_core.simulate(machine, request.to_json(), path, seed, warn))
+            if any(row.get("seconds") == 0.0 for row in simulated):
+                raise UsageError(
+                    f"{request.benchmark} takes no time on {machine.name}, so that it cannot be compared: the times of "
+                    "its [[protocols]] and its [self_message] are 0; give them at least one time that is not"
+                )
+            rows += [{**row, "repetition": 0} for row in simulated]
         progress.rows(1)
     if unpriced and (notes is None or not rows):
         raise UsageError("; ".join(unpriced))
@@ -177,4 +185,19 @@ def _default_ranks(machine: Machine, request: Request) -> int:
         return min(machine.nodes, max(benchmark.default_ranks, needed))
     if "extent" in benchmark.takes or "file_system" in benchmark.takes:
         return min(machine.nodes, benchmark.default_ranks)
-    return machine.nodes if asks_hops else min(machine.nodes, MAX_RANKS)
+    return _ranks_for(machine, request.several("hops")) if asks_hops else min(machine.nodes, MAX_RANKS)
+
+
+def _ranks_for(machine: Machine, hops: Sequence[int]) -> int:
+    """As many ranks as an echo over these distances needs: all nodes, of a large machine those up to the last partner.
+
+    Partners are the lowest nodes at each distance, and nodes behind them send nothing.
+    """
+    if machine.nodes <= MAX_NODES_RUN:
+        return machine.nodes
+    missing = set(hops)
+    for partner in range(1, MAX_NODES_RUN):
+        missing.discard(len(machine.route(0, partner)))
+        if not missing:
+            return partner + 1
+    return machine.nodes

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from weft._core import UsageError
-from weft.launch import environment
+from weft.launch import environment, processes
 
 NAMES = ("libmpi_abi.so.1", "libmpi.so.12", "libmpi.so.40", "libmpi.so")
 """What MPI libraries are called, as in crates/mpi: the standard ABI, MPICH's, Open MPI's."""
@@ -33,9 +33,11 @@ class Family:
 
 
 OPEN_MPI = Family("Open MPI", ("prterun", "prted", "orted", "orterun", "mpirun.openmpi"), ("libmpi.so.40",))
+PROXIES = ("hydra_pmi_proxy", "hydra_bstrap_proxy")
+"""What Hydra's mpiexec starts on every computer; it is installed beside it, by MPICH and by Intel MPI."""
 HYDRA = Family(
     "MPICH",
-    ("hydra_pmi_proxy", "hydra_bstrap_proxy", "mpiexec.hydra"),
+    (*PROXIES, "mpiexec.hydra"),
     ("libmpi_abi.so.1", "libmpi.so.12", "libmpich.so.12"),
 )
 
@@ -51,26 +53,21 @@ class Ancestor:
 def ancestors(process: int | None = None) -> Iterator[Ancestor]:
     """The processes above one (this one unless named), from the nearest on; none where there is no `/proc`."""
     at = process or os.getpid()
-    while (at := _parent(at)) > 1:
-        folder = Path(f"/proc/{at}")
+    while (at := processes.parent(at)) > 1:
         try:
-            name = (folder / "comm").read_text().strip()
+            name = Path(f"/proc/{at}/comm").read_text().strip()
         except OSError:
             return
-        try:
-            program = (folder / "exe").readlink()
-        except OSError:
-            # Another user's, as slurmstepd is.
-            program = None
+        # That of another user's, as slurmstepd is, is not told.
+        program = processes.program(at)
         yield Ancestor(name if program is None else program.name, program)
 
 
-def _parent(process: int) -> int:
-    try:
-        # The name, which is in parentheses, may have spaces and parentheses itself (proc(5)).
-        return int(Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[1])
-    except (OSError, ValueError, IndexError):
-        return 0
+def is_mpiexec_of_hydra(program: Path | None) -> bool:
+    """Whether a program is Hydra's mpiexec, which has its proxies as its children for as long as it runs."""
+    if program is None or not program.name.startswith("mpiexec"):
+        return False
+    return any((program.parent / name).exists() for name in PROXIES)
 
 
 def folders(prefix: Path) -> list[Path]:

@@ -15,6 +15,7 @@ import pytest
 
 import weft
 from weft.hosting import limits
+from weft.hosting.binary import libraries_of_mpi4py
 from weft.hosting.library import open_mpi_path, path, standard_path
 from weft.hosting.run import run
 from weft.launch.mpiexec import command
@@ -183,6 +184,35 @@ def test_an_interpreter_gets_the_interface_that_its_mpi4py_was_linked_with(tmp_p
     )
     assert done.returncode == 0, done.stderr
     assert sorted(done.stdout.splitlines()) == ["3 0 3 0 2", "3 1 3 1 2", "3 2 3 0 1"]
+
+
+SEVERAL = """
+import importlib.util, os, pathlib, sys
+
+class Finder:
+    def find_spec(self, name, path, target=None):
+        if name == "mpi4py.MPI":
+            interface = os.environ.get("MPI4PY_MPIABI", "openmpi")
+            return importlib.util.spec_from_file_location(name, pathlib.Path(__file__).with_name(f"MPI.{interface}.so"))
+
+sys.meta_path.insert(0, Finder())
+"""
+
+
+@pytest.mark.skipif(not open_mpi_path().exists(), reason="the library with Open MPI's interface is not built")
+def test_an_interpreters_mpi4py_with_several_interfaces_takes_that_of_the_library_it_finds(tmp_path, monkeypatch):
+    """Alone it takes the MPI that the system has, as PyPI's does."""
+    package = tmp_path / "mpi4py"
+    package.mkdir()
+    (package / "__init__.py").write_text(SEVERAL)
+    for interface, library in (("openmpi", open_mpi_path()), ("mpich", path())):
+        link = ["cc", "-shared", "-fPIC", "-Wl,--no-as-needed", "-xc", "/dev/null", "-xnone", str(library)]
+        subprocess.run([*link, "-o", str(package / f"MPI.{interface}.so")], check=True)
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    monkeypatch.delenv("MPI4PY_MPIABI", raising=False)
+    libraries = libraries_of_mpi4py(Path(sys.executable))
+    assert path().name in libraries
+    assert open_mpi_path().name not in libraries
 
 
 def test_a_program_that_asks_for_versions_alone_need_not_initialize_mpi(tmp_path):

@@ -164,3 +164,48 @@ window.Free()
 def test_objects_tell_no_hints_that_they_ignore(tmp_path, capfd):
     kept = "['mpi_assert_no_any_tag'] ['same_size']"
     assert run(tmp_path, capfd, HINTS, on="ipsc860", ranks=1) == [kept, kept]
+
+
+NOWHERE = """\
+import ctypes
+
+from mpi4py import MPI
+
+# mpi4py itself lets no buffer without an address through, so that C's functions are called here.
+mpi = ctypes.CDLL(None)
+comm, info = MPI.COMM_WORLD, MPI.INFO_NULL
+comm.Set_errhandler(MPI.ERRORS_RETURN)
+rank, size = comm.rank, comm.size
+handle = lambda thing: ctypes.c_int.from_address(MPI._addressof(thing))
+world, integer, total = handle(comm), handle(MPI.INT), handle(MPI.SUM)
+data, request, null = (ctypes.c_int * 8)(*range(8)), ctypes.c_int(), None
+wrong = [
+    mpi.MPI_Send(null, 1, integer, 0, 0, world),
+    mpi.MPI_Irecv(null, 1, integer, 0, 0, world, ctypes.byref(request)),
+    mpi.MPI_Bcast(null, 1, integer, 0, world),
+    mpi.MPI_Gather(null, 1, integer, data, 1, integer, 0, world),
+    mpi.MPI_Allgather(data, 1, integer, null, 1, integer, world),
+    mpi.MPI_Allreduce(null, data, 1, integer, total, world),
+    mpi.MPI_Allreduce(data, null, 1, integer, total, world),
+    mpi.MPI_Reduce(null, data, 1, integer, total, 0, world),
+    mpi.MPI_Scan(null, data, 1, integer, total, world),
+]
+# No elements, elements for nobody and results of others need no memory, and addresses may be counted from MPI_BOTTOM.
+absolute = MPI.INT.Create_hindexed([1], [ctypes.addressof(data)]).Commit()
+right = [
+    mpi.MPI_Send(null, 1, integer, MPI.PROC_NULL, 0, world),
+    mpi.MPI_Bcast(null, 0, integer, 0, world),
+    mpi.MPI_Allreduce(null, null, 0, integer, total, world),
+    mpi.MPI_Reduce(data, data if rank else null, 0, integer, total, 0, world),
+    mpi.MPI_Gather(data, 1, integer, null if rank else (ctypes.c_int * size)(), 1, integer, 0, world),
+    mpi.MPI_Bcast(null, 1, handle(absolute), 0, world),
+]
+print([MPI.Get_error_class(code) == MPI.ERR_BUFFER for code in wrong].count(True), right)
+absolute.Free()
+"""
+
+
+@pytest.mark.parametrize("isolate", [False, True], ids=["one process", "a process each"])
+def test_elements_without_an_address_are_an_error(tmp_path, capfd, isolate):
+    lines = run(tmp_path, capfd, NOWHERE, on="ipsc860", ranks=2, isolate=isolate)
+    assert lines == ["9 [0, 0, 0, 0, 0, 0]"] * 2

@@ -130,6 +130,48 @@ def test_what_is_each_ranks_own_is_so_after_every_switch(tmp_path):
     assert [line.split(" ", 1)[0] for line in done.stdout.splitlines()] == ["True"] * 4, done.stdout
 
 
+LOOPS = """\
+import asyncio
+from mpi4py import MPI
+
+comm = MPI.COMM_WORLD
+rank, size = comm.rank, comm.size
+
+async def beside(seen):
+    for i in range(3):
+        seen.append(i)
+        await asyncio.sleep(0)
+
+async def main():
+    seen, task = [], asyncio.current_task()
+    other = asyncio.create_task(beside(seen))
+    for _ in range(2):
+        assert comm.sendrecv(rank, (rank + 1) % size, source=(rank - 1) % size) == (rank - 1) % size
+        assert asyncio.current_task() is task and asyncio.get_running_loop() is task.get_loop()
+        await asyncio.sleep(0)
+    await other
+    comm.Barrier()
+    return seen
+
+assert asyncio.run(main()) == [0, 1, 2]
+asyncio.set_event_loop(asyncio.new_event_loop())
+loop = asyncio.get_event_loop()
+comm.Barrier()
+assert asyncio.get_event_loop() is loop
+loop.run_until_complete(main())
+loop.close()
+print("done")
+"""
+
+
+def test_each_rank_has_event_loops_of_its_own(tmp_path):
+    program = tmp_path / "program.py"
+    program.write_text(LOOPS)
+    command = [sys.executable, "-m", "weft.cli.main", "run", "--on", "ipsc860", "-n", "4", str(program)]
+    done = subprocess.run(command, check=False, capture_output=True, text=True, timeout=120)
+    assert (done.returncode, done.stdout.split()) == (0, ["done"] * 4), done.stderr
+
+
 EXITING = """\
 import atexit
 import os
@@ -205,3 +247,67 @@ def test_each_rank_initializes_mpi_where_the_import_does_not(tmp_path, capfd, is
     script.write_text(BEGINNING)
     weft.run(script, on="ipsc860", ranks=3, isolate=isolate)
     assert capfd.readouterr().out.splitlines() == ["3"] * 3
+
+
+LOGGING_PACKAGE = """\
+import logging
+import sys
+
+log = logging.getLogger("part")
+log.setLevel(logging.ERROR)
+log.propagate = False
+log.addHandler(logging.StreamHandler(sys.stdout))
+"""
+
+LOGGING = """\
+import logging
+import sys
+
+import installed_part
+from mpi4py import MPI
+
+comm = MPI.COMM_WORLD
+rank = comm.rank
+logging.basicConfig(format=f"{rank}: %(levelname)s %(message)s", level=10 * (1 + rank), stream=sys.stdout)
+comm.Barrier()
+log = logging.getLogger("script")
+for _ in range(2):
+    log.debug("debug")
+    log.info("info")
+    log.warning("warning")
+    comm.Barrier()
+    logging.getLogger().setLevel(logging.WARNING)
+    comm.Barrier()
+installed_part.log.info("quiet")
+installed_part.log.error("loud")
+comm.Barrier()
+assert len(logging.getLogger().handlers) == 1, logging.getLogger().handlers
+installed_part.log.addFilter(lambda record: rank == 1)
+installed_part.log.error("filtered")
+if rank == 0:
+    logging.disable()
+comm.Barrier()
+log.error("error")
+"""
+
+
+@pytest.mark.parametrize("isolate", [[], ["--isolate"]], ids=["one process", "a process each"])
+def test_each_rank_has_loggers_of_its_own_but_what_packages_set_as_they_are_imported(tmp_path, isolate):
+    packages = tmp_path / "packages"
+    packages.mkdir()
+    (packages / "installed_part.py").write_text(LOGGING_PACKAGE)
+    program = tmp_path / "program" / "program.py"
+    program.parent.mkdir()
+    program.write_text(LOGGING)
+    start = [sys.executable, "-m", "weft.cli.main", "run", "--on", "ipsc860", "-n", "3", *isolate, str(program)]
+    environment = os.environ | {"PYTHONPATH": str(packages)}
+    done = subprocess.run(start, env=environment, check=False, capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0, done.stderr
+    of_ranks = [
+        ["0: DEBUG debug", "0: INFO info", "0: WARNING warning", "0: WARNING warning"],
+        ["1: INFO info", "1: WARNING warning", "1: WARNING warning", "1: ERROR error"],
+        ["2: WARNING warning", "2: WARNING warning", "2: ERROR error"],
+    ]
+    assert [[line for line in done.stdout.splitlines() if line.startswith(f"{rank}:")] for rank in range(3)] == of_ranks
+    of_package = [line for line in done.stdout.splitlines() if not line[0].isdigit()]
+    assert sorted(of_package) == ["filtered", "loud", "loud", "loud"]

@@ -2,11 +2,13 @@
 
 import json
 import os
+import queue
 import re
 import shutil
 import signal
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
 
@@ -232,6 +234,36 @@ def test_a_launcher_that_loses_its_helper_is_named(measuring):
     assert measuring.process.returncode == 1
     assert "error: the launcher's process hydra_pmi_proxy" in err, err
     assert left(everyone) == []
+
+
+@pytest.mark.parametrize(("proxy", "begins"), [("hydra_pmi_proxy", True), ("none", True), ("hydra_pmi_proxy", False)])
+def test_a_launcher_that_waits_for_nothing_is_ended(tmp_path, monkeypatch, proxy, begins):
+    """Hydra's mpiexec, which has waited for its proxy already, waits for it to connect; others may wait for ranks."""
+    launcher, never = tmp_path / "mpiexec", tmp_path / "never"
+    shutil.copy(Path(shutil.which("sh")).resolve(), launcher)
+    (tmp_path / proxy).touch()
+    os.mkfifo(never)
+    begun = f"{shutil.which('true')}; " if begins else ""
+    script = f"{begun}exec 3< {never}"
+    monkeypatch.setenv("WEFT_MPIEXEC", f"{launcher} -c '{script}'")
+    monkeypatch.setattr(mpiexec, "_LOOK", 0.02)
+    results = queue.Queue()
+
+    def run():
+        try:
+            results.put(list(Job([Request("echo", 2, {"bytes": (8,)})], 2)))
+        except RunError as error:
+            results.put(str(error))
+
+    threading.Thread(target=run, daemon=True).start()
+    if proxy != "none" and begins:
+        assert "the launcher, mpiexec, waits for processes that have ended; find out what" in results.get(timeout=60)
+        return
+    with pytest.raises(queue.Empty):
+        results.get(timeout=3)
+    with never.open("w"):
+        # It ends now, and well, but without a rank.
+        results.get(timeout=60)
 
 
 def test_a_stopped_rank_is_named(measuring):

@@ -204,7 +204,8 @@ pub(crate) fn bcast_plan(
 ) -> Result<Plan, Fault> {
     let (object, memory) = (rank.comm(comm)?, Memory::of(buffer, count, datatype));
     let root = root_of(&object, root)?;
-    let (kind, elements) = memory.check(rank)?;
+    // Beside the root between two groups arguments have no meaning.
+    let (kind, elements) = if root == Root::Elsewhere { memory.count(rank)? } else { memory.check(rank)? };
     let described = described_parts(rooted(&object, root), &object, (kind.kinds, kind.size * elements), true);
     let (sends, rank) = (is_root(&object, root), rank_for_ever(rank));
     Ok(Plan::new(described, move |links| {

@@ -47,7 +47,7 @@ fn resolve(rank: &Rank, window: &Window, span: Span) -> Result<Option<(usize, El
     require(window.epochs.allow(number), class::ERR_RMA_SYNC, || {
         format!("no epoch is open in which rank {number} may be accessed")
     })?;
-    let (datatype, count) = Memory { address: std::ptr::null_mut(), count, datatype }.check(rank)?;
+    let (datatype, count) = Memory { address: std::ptr::null_mut(), count, datatype }.count(rank)?;
     let part = window.parts[number];
     let address = if window.flavor == Flavor::Dynamic {
         displacement as usize

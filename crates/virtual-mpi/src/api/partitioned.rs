@@ -3,12 +3,14 @@
 use std::ffi::{c_int, c_void};
 use std::rc::Rc;
 
-use crate::abi::{Aint, Comm, Datatype as DatatypeHandle, Info, Request as Handle};
+use weft_comm::Tag;
+
+use crate::abi::{self, Aint, Comm, Datatype as DatatypeHandle, Info, Request as Handle};
 use crate::fault::{Answer, Fault, class, require};
 use crate::rank::Rank;
 use crate::request::{Completed, Partitions, Request, State};
 
-use super::point_to_point::{Memory, Mode, check_tag, rank_for_ever, receive_state, start_send};
+use super::point_to_point::{Memory, check_rank, check_tag, rank_for_ever, receive_over};
 use super::put;
 
 /// A message in parts: one message each, with the number of the part before the bytes of none.
@@ -31,25 +33,31 @@ pub fn psend_init(
 ) -> Answer {
     let partitions = super::positive(partitions, "the number of partitions")?;
     let memory = Memory::of(buf, count * partitions as Aint, datatype);
+    let object = rank.comm(comm)?;
     memory.check(rank)?;
     check_tag(tag, false)?;
+    if dest != abi::PROC_NULL {
+        check_rank(&object, dest, false)?;
+    }
+    let link = object.next_partitioned(true, dest, tag);
     let parts = partitioned(partitions, true);
     let shared = parts.clone();
     // The message leaves when its last part is ready.
     let rank = rank_for_ever(rank);
     let start = Box::new(move || {
         shared.ready.borrow_mut().fill(false);
-        let shared = shared.clone();
+        let (shared, link) = (shared.clone(), link.clone());
         let work = async move {
             std::future::poll_fn(|_| {
                 let all = shared.ready.borrow().iter().all(|&ready| ready);
                 if all { std::task::Poll::Ready(()) } else { std::task::Poll::Pending }
             })
             .await;
-            match start_send(rank, memory, dest, tag, comm, Mode::Standard)? {
-                Some(send) => send.await.map(|_| Completed::EMPTY).map_err(Fault::from),
-                None => Ok(Completed::EMPTY),
+            if dest != abi::PROC_NULL {
+                let (data, (kinds, _)) = (memory.load(rank)?, memory.elements(rank)?);
+                link.isend_elements(dest as usize, Tag::User(tag as u32), data, kinds, false).await?;
             }
+            Ok(Completed::EMPTY)
         };
         Ok(State::Work(Box::pin(work)))
     });
@@ -72,10 +80,18 @@ pub fn precv_init(
 ) -> Answer {
     let partitions = super::positive(partitions, "the number of partitions")?;
     let memory = Memory::of(buf, count * partitions as Aint, datatype);
+    let object = rank.comm(comm)?;
     memory.check(rank)?;
     check_tag(tag, true)?;
+    if source != abi::PROC_NULL {
+        check_rank(&object, source, true)?;
+    }
+    let link = object.next_partitioned(false, source, tag);
     let rank = rank_for_ever(rank);
-    let start = Box::new(move || receive_state(rank, memory, source, tag, comm));
+    let start = Box::new(move || match source {
+        abi::PROC_NULL => Ok(State::Done(Ok(Completed::NO_PROC))),
+        _ => Ok(State::Receive(Box::new(receive_over(rank, &link, memory, source, tag)?))),
+    });
     let parts = partitioned(partitions, false);
     let object = Request { partitions: Some(parts), ..Request::persistent(start, comm) };
     put(request, rank.requests.insert(object));

@@ -39,10 +39,21 @@ impl Memory {
         Memory { address: address.cast_mut(), count, datatype }
     }
 
-    /// Its datatype and its number of elements.
+    /// Its datatype and its number of elements, which lie somewhere.
+    #[unsafe(link_section = "weft_message")]
     pub fn check(&self, rank: &Rank) -> Result<(Rc<Datatype>, usize), Fault> {
+        let (datatype, count) = self.count(rank)?;
+        is_somewhere(self.address, &datatype, count)?;
+        Ok((datatype, count))
+    }
+
+    /// As [`Memory::check`], where nothing is read or written at its address.
+    #[unsafe(link_section = "weft_message")]
+    pub fn count(&self, rank: &Rank) -> Result<(Rc<Datatype>, usize), Fault> {
         require(self.count >= 0, class::ERR_COUNT, || format!("a count of {}", self.count))?;
-        let datatype = rank.datatype(self.datatype)?;
+        // MPICH lets programs name no datatype for no elements.
+        let nothing = self.count == 0 && self.datatype == abi::DATATYPE_NULL;
+        let datatype = rank.datatype(if nothing { abi::BYTE } else { self.datatype })?;
         require(datatype.committed.get(), class::ERR_TYPE, || "the datatype is not committed".to_owned())?;
         let bytes = (self.count as usize).checked_mul(datatype.size);
         let fits = bytes.is_some_and(|bytes| bytes < 1 << 46);
@@ -52,7 +63,7 @@ impl Memory {
 
     /// The kinds of its elements, and their bytes.
     pub fn elements(&self, rank: &Rank) -> Result<(ElementKinds, usize), Fault> {
-        self.check(rank).map(|(datatype, count)| (datatype.kinds, count * datatype.size))
+        self.count(rank).map(|(datatype, count)| (datatype.kinds, count * datatype.size))
     }
 
     /// What the call at hand reads or writes of it for a message; nothing where that goes to nobody.
@@ -75,11 +86,20 @@ impl Memory {
     }
 
     /// As [`Memory::load`], where the datatype and the number of elements are known.
+    #[unsafe(link_section = "weft_message")]
     fn load_elements(&self, datatype: &Datatype, count: usize) -> Buffer {
         let mut data = Buffer::zeroed(count * datatype.size);
         // SAFETY: the program hands in so many elements at the address.
         unsafe { datatype.pack(self.address, count, &mut data) };
         data
+    }
+
+    /// Its bytes as they are, where they lie one after another.
+    #[unsafe(link_section = "weft_message")]
+    fn dense<'a>(&self, datatype: &Datatype, count: usize) -> Option<&'a [u8]> {
+        let is_there = datatype.is_dense() && !self.address.is_null();
+        // SAFETY: the program hands in so many elements at the address, and they stay during the call.
+        is_there.then(|| unsafe { std::slice::from_raw_parts(self.address.cast(), count * datatype.size) })
     }
 
     /// Writes bytes to it.
@@ -92,6 +112,13 @@ impl Memory {
         }
         Ok(())
     }
+}
+
+/// Fails where elements of a predefined datatype have no address. Others may lie at addresses of their own, counted from
+/// `MPI_BOTTOM`, which is `NULL`.
+pub(crate) fn is_somewhere(address: *const c_void, datatype: &Datatype, count: usize) -> Answer {
+    let lacks = address.is_null() && datatype.predefined.is_some() && count * datatype.size > 0;
+    require(!lacks, class::ERR_BUFFER, || format!("{count} elements have no address (NULL)"))
 }
 
 /// Whether messages may go to a rank.
@@ -113,6 +140,7 @@ pub(crate) fn selectors(source: c_int, tag: c_int) -> (Source, TagSelector) {
 }
 
 /// Starts to send; nothing where the message goes to nobody or is complete with its start.
+#[unsafe(link_section = "weft_message")]
 pub(crate) fn start_send(
     rank: &Rank,
     memory: Memory,
@@ -124,22 +152,26 @@ pub(crate) fn start_send(
     let comm = rank.comm(comm)?;
     check_tag(tag, false)?;
     if dest == abi::PROC_NULL {
-        memory.check(rank)?;
+        memory.count(rank)?;
         return Ok(None);
     }
     check_rank(&comm, dest, false)?;
     let (datatype, count) = memory.check(rank)?;
-    let data = memory.load_elements(&datatype, count);
     if mode == Mode::Buffered {
-        let (bytes, (_, space)) = (data.len(), rank.attached.get());
+        let (bytes, (_, space)) = (count * datatype.size, rank.attached.get());
         let fits = bytes + abi::BSEND_OVERHEAD <= space;
         require(fits, class::ERR_BUFFER, || format!("{bytes} bytes for an attached buffer of {space} bytes"))?;
     }
     let (tag, synchronous) = (Tag::User(tag as u32), mode == Mode::Synchronous);
-    let send = comm.link.isend_elements(dest as usize, tag, data, datatype.kinds, synchronous);
+    let (dest, kinds) = (dest as usize, datatype.kinds);
+    let send = match memory.dense(&datatype, count) {
+        Some(bytes) => comm.link.isend_copy(dest, tag, bytes, kinds, synchronous),
+        None => comm.link.isend_elements(dest, tag, memory.load_elements(&datatype, count), kinds, synchronous),
+    };
     Ok((mode != Mode::Buffered).then_some(send))
 }
 
+#[unsafe(link_section = "weft_message")]
 fn send_now(rank: &Rank, memory: Memory, dest: c_int, tag: c_int, comm: Comm, mode: Mode) -> Answer {
     if !rank.used.is_empty() {
         check_used(rank, memory.used(rank, dest, false));
@@ -180,12 +212,25 @@ fn start_receive(
     tag: c_int,
 ) -> Result<Receive, Fault> {
     check_rank(comm, source, true)?;
+    receive_over(rank, &comm.link, memory, source, tag)
+}
+
+/// Starts a receive over a link that knows the source.
+#[unsafe(link_section = "weft_message")]
+pub(crate) fn receive_over(
+    rank: &Rank,
+    link: &link::Link,
+    memory: Memory,
+    source: c_int,
+    tag: c_int,
+) -> Result<Receive, Fault> {
     let (datatype, count) = memory.check(rank)?;
     let (from, selector) = selectors(source, tag);
-    let receive = comm.link.irecv_elements(from, selector, count * datatype.size, datatype.kinds);
+    let receive = link.irecv_elements(from, selector, count * datatype.size, datatype.kinds);
     Ok(Receive { receive, buffer: memory.address, count, datatype })
 }
 
+#[unsafe(link_section = "weft_message")]
 pub fn send(
     rank: &Rank,
     buf: *const c_void,
@@ -234,6 +279,7 @@ pub fn rsend(
     send_now(rank, Memory::of(buf, count, datatype), dest, tag, comm, Mode::Ready)
 }
 
+#[unsafe(link_section = "weft_message")]
 pub fn recv(
     rank: &Rank,
     buf: *mut c_void,

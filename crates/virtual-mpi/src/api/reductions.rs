@@ -14,6 +14,7 @@ use crate::operation::Operation;
 use crate::rank::Rank;
 
 use super::collectives::{Plan, is_root, no_in_place, root_of, rooted};
+use super::point_to_point::is_somewhere;
 
 /// What combines vectors, if the operation is defined for the datatype.
 fn reducer(rank: &Rank, count: Aint, datatype: Datatype, op: Op) -> Result<Reducer, Fault> {
@@ -48,16 +49,16 @@ fn operand(
     comm: &Communicator,
     sendbuf: *const c_void,
     recvbuf: *mut c_void,
+    reducer: &Reducer,
     count: Aint,
 ) -> Result<*const c_void, Fault> {
     no_in_place(comm, sendbuf)?;
-    if is_in_place(sendbuf) {
-        return Ok(recvbuf);
-    }
-    if !comm.is_inter() {
+    let from = if is_in_place(sendbuf) { recvbuf } else { sendbuf };
+    is_somewhere(from, &reducer.datatype, count as usize)?;
+    if !is_in_place(sendbuf) && !comm.is_inter() {
         not_the_same(sendbuf, recvbuf, count)?;
     }
-    Ok(sendbuf)
+    Ok(from)
 }
 
 pub(crate) fn reduce_plan(
@@ -79,12 +80,16 @@ pub(crate) fn reduce_plan(
     let reducer = reducer(rank, count, datatype, op)?;
     let described = combining(rooted(&object, root), &object, &reducer, count as usize);
     let (receives, count) = (is_root(&object, root), count as usize);
+    if receives {
+        is_somewhere(recvbuf, &reducer.datatype, count)?;
+    }
     let from = if root == Root::Here {
         None
     } else if receives {
-        Some(operand(&object, sendbuf, recvbuf, count as Aint)?)
+        Some(operand(&object, sendbuf, recvbuf, &reducer, count as Aint)?)
     } else {
         require(!is_in_place(sendbuf), class::ERR_BUFFER, || "MPI_IN_PLACE on a rank that is not the root".to_owned())?;
+        is_somewhere(sendbuf, &reducer.datatype, count)?;
         Some(sendbuf)
     };
     Ok(Plan::new(described, move |links| {
@@ -110,7 +115,8 @@ pub(crate) fn allreduce_plan(
     comm: Comm,
 ) -> Result<Plan, Fault> {
     let (object, reducer) = (rank.comm(comm)?, reducer(rank, count, datatype, op)?);
-    let (from, count) = (operand(&object, sendbuf, recvbuf, count)?, count as usize);
+    let (from, count) = (operand(&object, sendbuf, recvbuf, &reducer, count)?, count as usize);
+    is_somewhere(recvbuf, &reducer.datatype, count)?;
     let described = combining(Described::default(), &object, &reducer, count);
     Ok(Plan::new(described, move |links| {
         let (data, reducer) = (reducer.load(from, count), reducer.clone());
@@ -165,7 +171,7 @@ fn scatter_reduced(
     let counts: Vec<usize> = counts.into_iter().map(|count| count as usize).collect();
     let count: usize = counts.iter().sum();
     let reducer = reducer(rank, count as Aint, datatype, op)?;
-    let from = operand(&object, sendbuf, recvbuf, count as Aint)?;
+    let from = operand(&object, sendbuf, recvbuf, &reducer, count as Aint)?;
     let own = counts[object.rank()];
     let described = combining(Described::default(), &object, &reducer, count);
     Ok(Plan::new(described, move |links| {
@@ -215,7 +221,7 @@ fn prefix(
 ) -> Result<Plan, Fault> {
     let (object, reducer) = (rank.comm(comm)?, reducer(rank, count, datatype, op)?);
     require(!object.is_inter(), class::ERR_COMM, || "a scan is among one group".to_owned())?;
-    let (from, count) = (operand(&object, sendbuf, recvbuf, count)?, count as usize);
+    let (from, count) = (operand(&object, sendbuf, recvbuf, &reducer, count)?, count as usize);
     let described = combining(Described::default(), &object, &reducer, count);
     Ok(Plan::new(described, move |links| {
         let (data, reducer) = (reducer.load(from, count), reducer.clone());

@@ -211,6 +211,11 @@ impl Child {
         })
     }
 
+    /// The number of the process.
+    pub fn process(&self) -> libc::pid_t {
+        self.process
+    }
+
     /// How the process has ended, if it has.
     pub fn ended(&mut self) -> Option<End> {
         let changes = CHANGES.load(Ordering::SeqCst);
@@ -257,10 +262,21 @@ impl Drop for Child {
     }
 }
 
-/// What is loaded before all else: the library, and what the user wants loaded.
+/// What is loaded before all else, in the order in which functions are looked for.
+///
+/// What the user wants loaded may wrap functions of MPI (`PMPI_`), and comes before the library that has them. Another
+/// library of MPI comes after it.
 fn preloaded(library: &str) -> String {
-    match std::env::var("LD_PRELOAD") {
-        Ok(others) if !others.is_empty() => format!("{library}:{others}"),
-        _ => library.to_owned(),
-    }
+    let wanted = std::env::var("LD_PRELOAD").unwrap_or_default();
+    let (others, mut names): (Vec<&str>, Vec<&str>) =
+        wanted.split([':', ' ']).filter(|name| !name.is_empty()).partition(|name| is_mpi(name));
+    names.push(library);
+    names.extend(others);
+    names.join(":")
+}
+
+/// Whether a library is MPI itself, by its file's name.
+fn is_mpi(path: &str) -> bool {
+    let name = path.rsplit('/').next().unwrap_or(path);
+    ["libmpi.so", "libmpich.so", "libmpi_abi.so"].iter().any(|start| name.starts_with(start))
 }

@@ -25,6 +25,9 @@ pub const RANK_VARIABLE: &str = "WEFT_RUN_RANK";
 /// A command without the bytes that follow it is no longer than this.
 const COMMAND_BYTES: usize = 1024;
 
+/// Memory of a message is kept for the next one up to this length.
+const SPARE_BYTES: usize = 4096;
+
 /// One command names so many requests at most.
 const PARKED_TOGETHER: usize = 128;
 
@@ -39,6 +42,9 @@ pub struct Connection {
     /// Requests that the program waits for, in the order in which it came upon them.
     awaited: RefCell<Vec<Id>>,
     ready: RefCell<FxHashMap<Id, Arrived>>,
+    /// For the next message that comes: a turn that allocates nothing touches less memory, all of which is in no cache and
+    /// has its addresses translated anew after other ranks have run.
+    spare: Cell<Option<Buffer>>,
     /// A request need not be asked for at once: the program waits for nothing besides it.
     lazy: Cell<bool>,
     clock: Cell<Picos>,
@@ -88,6 +94,7 @@ impl Connection {
             next: Cell::new(0),
             awaited: RefCell::default(),
             ready: RefCell::default(),
+            spare: Cell::new(None),
             lazy: Cell::new(false),
             clock: Cell::new(Picos::ZERO),
             now: Cell::new(Picos::ZERO),
@@ -115,12 +122,14 @@ impl Connection {
     }
 
     /// Queues a command that may move the clock.
+    #[unsafe(link_section = "weft_message")]
     pub fn queue(&self, command: &Command) {
         self.stale.set(true);
         self.write(command, &[]);
     }
 
     /// Queues a message.
+    #[unsafe(link_section = "weft_message")]
     pub fn queue_message(&self, data: &[u8], command: impl FnOnce(u32) -> Command) {
         self.stale.set(true);
         let mut rest = data;
@@ -141,14 +150,18 @@ impl Connection {
         self.write(&command(rest.len() as u32), rest);
     }
 
+    #[unsafe(link_section = "weft_message")]
     fn write(&self, command: &Command, data: &[u8]) {
         if self.used.get() + COMMAND_BYTES + data.len() > AREA_BYTES {
             self.ask(&Command::Sync);
         }
         self.put(command, data);
+        // The hub may carry it out where this rank waits for something outside of MPI.
+        self.slot.set_queued(self.used.get());
     }
 
     /// Puts a command behind those that are queued; there is space for it.
+    #[unsafe(link_section = "weft_message")]
     fn put(&self, command: &Command, data: &[u8]) {
         let used = self.used.get();
         let area = &mut self.slot.commands()[used..];
@@ -159,6 +172,7 @@ impl Connection {
     }
 
     /// Tells which call of MPI the rank is in, before it may wait there.
+    #[unsafe(link_section = "weft_message")]
     pub fn tell_call(&self) {
         let call = self.call.get();
         if !std::ptr::eq(self.sent_call.replace(call), call) {
@@ -174,6 +188,7 @@ impl Connection {
         reply
     }
 
+    #[unsafe(link_section = "weft_message")]
     fn exchange(&self, command: &Command, data: &[u8]) {
         if self.left.get() {
             self.lost(&format!("{} was called after MPI_Finalize", self.call.get()));
@@ -190,9 +205,9 @@ impl Connection {
     }
 
     /// Reads the answer; what follows it.
+    #[unsafe(link_section = "weft_message")]
     fn read<T: DeserializeOwned>(&self) -> (T, &[u8]) {
-        let answers = &self.slot.answers()[..self.slot.answers_len()];
-        postcard::take_from_bytes(answers)
+        postcard::take_from_bytes(self.slot.answers())
             .unwrap_or_else(|error| self.lost(&format!("an answer cannot be read: {error}")))
     }
 
@@ -211,7 +226,7 @@ impl Connection {
 
     /// This rank's clock, and how far the run is.
     pub fn times(&self) -> (Picos, Picos) {
-        if self.stale.get() {
+        if self.stale.get() || self.slot.is_absent() {
             self.ask(&Command::Sync);
         }
         (self.clock.get(), self.now.get())
@@ -259,6 +274,7 @@ impl Connection {
         self.ask(command)
     }
 
+    #[unsafe(link_section = "weft_message")]
     fn make_space(&self) {
         if self.used.get() + COMMAND_BYTES > AREA_BYTES {
             self.ask(&Command::Sync);
@@ -266,6 +282,7 @@ impl Connection {
     }
 
     /// What the request came to, once it is known that it is complete.
+    #[unsafe(link_section = "weft_message")]
     fn look_up(&self, id: Id) -> Option<Arrived> {
         if let Some(arrived) = self.ready.borrow_mut().remove(&id) {
             return Some(arrived);
@@ -290,6 +307,7 @@ impl Connection {
     }
 
     /// Waits until one of the requests that were looked at is complete; without any, until the rank is woken.
+    #[unsafe(link_section = "weft_message")]
     pub fn park(&self) {
         let mut ids = std::mem::take(&mut *self.awaited.borrow_mut());
         if ids.len() > PARKED_TOGETHER {
@@ -302,11 +320,26 @@ impl Connection {
         }
         self.tell_call();
         self.make_space();
-        self.exchange(&Command::Park { ids }, &[]);
+        let command = Command::Park { ids };
+        self.exchange(&command, &[]);
+        if let Command::Park { mut ids } = command {
+            // Its memory is used again, as that of messages is.
+            ids.clear();
+            self.awaited.replace(ids);
+        }
         let (reply, data): (Reply, _) = self.read();
         self.note(&reply);
-        let Answer::Ready(ready) = reply.answer else { self.lost("no requests were answered") };
         let mut data = data;
+        let ready = match reply.answer {
+            Answer::Ready(ready) => ready,
+            Answer::OneReady(id, outcome) => {
+                let arrived = self.take(outcome, &mut data);
+                let complete = self.complete(id, arrived);
+                self.ready.borrow_mut().insert(id, complete);
+                return;
+            }
+            _ => self.lost("no requests were answered"),
+        };
         let arrived: Vec<_> = ready.into_iter().map(|(id, outcome)| (id, self.take(outcome, &mut data))).collect();
         let complete = arrived.into_iter().map(|(id, arrived)| (id, self.complete(id, arrived)));
         self.ready.borrow_mut().extend(complete);
@@ -345,17 +378,25 @@ impl Connection {
     }
 
     /// Takes the part of a message that came with the answer.
+    #[unsafe(link_section = "weft_message")]
     fn take(&self, outcome: Outcome, data: &mut &[u8]) -> Arrived {
         let here = match &outcome {
             Outcome::Message { here, phantom: false, known: Some(_) } => *here as usize,
             _ => return Arrived { outcome, data: None },
         };
-        let part = Buffer::of(&data[..here]);
+        let part = match self.spare.take() {
+            Some(mut buffer) => {
+                buffer.refill(&data[..here]);
+                buffer
+            }
+            None => Buffer::of(&data[..here]),
+        };
         *data = &data[here..];
         Arrived { outcome, data: Some(part) }
     }
 
     /// Fetches what of a message did not come with the answer.
+    #[unsafe(link_section = "weft_message")]
     fn complete(&self, id: Id, arrived: Arrived) -> Arrived {
         let Arrived { outcome, data: Some(part) } = arrived else { return arrived };
         let Outcome::Message { known: Some(Known { bytes, .. }), .. } = outcome else {
@@ -421,6 +462,14 @@ impl Remote {
         self.done
     }
 
+    /// Memory for messages that come later.
+    #[unsafe(link_section = "weft_message")]
+    pub fn give_back(&self, buffer: Buffer) {
+        if buffer.capacity() <= SPARE_BYTES {
+            self.connection.spare.set(Some(buffer));
+        }
+    }
+
     fn poll_outcome(&mut self) -> Poll<Arrived> {
         match self.connection.look_up(self.id) {
             Some(arrived) => {
@@ -432,6 +481,7 @@ impl Remote {
     }
 
     /// Ready when the request is complete, which tells nothing: the hub waits by itself where that is all.
+    #[unsafe(link_section = "weft_message")]
     pub fn poll_done(&mut self) -> Poll<Result<(), CommError>> {
         let connection = &self.connection;
         if connection.lazy.get() {
@@ -447,6 +497,7 @@ impl Remote {
     }
 
     /// The message of a receive; of other calls what is known of one, if there is one.
+    #[unsafe(link_section = "weft_message")]
     pub fn poll_message(&mut self) -> Poll<Result<Option<Received>, CommError>> {
         self.poll_outcome().map(|arrived| match arrived.outcome {
             Outcome::Failed(failure) => Err(failure.into()),
@@ -473,6 +524,7 @@ impl Future for Remote {
 }
 
 impl Drop for Remote {
+    #[unsafe(link_section = "weft_message")]
     fn drop(&mut self) {
         if !self.done && !self.connection.left.get() {
             self.connection.ready.borrow_mut().remove(&self.id);

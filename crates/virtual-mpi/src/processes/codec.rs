@@ -230,7 +230,8 @@ pub enum Command {
     Poll {
         id: Id,
     },
-    /// Answered by [`Answer::Ready`] when one of the requests is complete, or, without requests, when the rank is woken.
+    /// Answered by [`Answer::Ready`] or [`Answer::OneReady`] when one of the requests is complete, or, without requests,
+    /// when the rank is woken.
     Park {
         ids: Vec<Id>,
     },
@@ -415,6 +416,8 @@ pub enum Answer {
     Quiet,
     Polled(Option<Outcome>),
     Ready(Vec<(Id, Outcome)>),
+    /// As `Ready`, of one: a list is memory of its own.
+    OneReady(Id, Outcome),
     Context(u32),
     Cancelled(bool),
     Next(Option<u64>),

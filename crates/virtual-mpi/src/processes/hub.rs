@@ -4,12 +4,13 @@ use std::cell::RefCell;
 use std::ffi::{CStr, CString, c_char};
 use std::path::PathBuf;
 use std::rc::Rc;
+use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 use weft_base::Interrupt;
 use weft_comm::{Communicator as _, RunError};
 use weft_machine::Machine;
-use weft_sim::{Options, Outcome, Placement, SimComm, run_with};
+use weft_sim::{Options, Outcome, Placement, SimComm, run_beside, run_with};
 
 use crate::hosting::placement;
 use crate::outcome::{Leftovers, Timeline, Unfreed, remarks};
@@ -37,6 +38,8 @@ struct Request {
     nodes: Option<Vec<u32>>,
     /// The factor on processor time measured here; computation takes no time where it is missing.
     compute: Option<f64>,
+    /// Seconds that a rank runs without a call before the others go on without it; they wait for ever where it is missing.
+    patience: Option<f64>,
     /// Where a timeline is written.
     trace: Option<PathBuf>,
 }
@@ -96,7 +99,7 @@ fn run(request: &Request, announce: extern "C" fn(u64)) -> Result<Report, Box<Re
         ..Options::default()
     };
     let run = start(request, &machine)?;
-    let outcome = run_with(&machine, &placement, |endpoint: SimComm| Served::new(endpoint, &run), &options);
+    let outcome = run_beside(&machine, &placement, |endpoint: SimComm| Served::new(endpoint, &run), &options, &*run);
     let report = match outcome {
         Ok(outcome) => finish(&run, request, &outcome, announce),
         Err(error) => why(&run, error),
@@ -137,7 +140,8 @@ fn start(request: &Request, machine: &Machine) -> Result<Rc<Run>, Box<Report>> {
     }
     // The ranks open the memory by this process's descriptor: it stays open as long as the run.
     let _ = std::os::fd::IntoRawFd::into_raw_fd(memory);
-    Ok(Rc::new(Run::new(processes)))
+    let patience = request.patience.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
+    Ok(Rc::new(Run::new(processes, patience.unwrap_or(Duration::MAX))))
 }
 
 /// What ranks are told; from a run of nobody, which knows the machine's costs.

@@ -3,6 +3,7 @@
 //! A rank runs until it needs an answer; what needs none is queued until then. One rank runs at a time, and the hub
 //! carries its commands out in the order that the simulator gives, so that two runs are equal to the bit.
 
+mod absence;
 mod children;
 pub(crate) mod client;
 pub(crate) mod codec;

@@ -19,6 +19,7 @@ use crate::threads::Woken;
 struct Process(Rc<Connection>);
 
 impl Host for Process {
+    #[unsafe(link_section = "weft_message")]
     fn park(&self, _rank: usize) {
         self.0.park();
     }

@@ -3,21 +3,24 @@
 use std::borrow::Cow;
 use std::cell::RefCell;
 use std::future::Future;
+use std::ops::Range;
 use std::pin::Pin;
 use std::rc::Rc;
 use std::task::{Context, Poll};
+use std::time::Duration;
 
 use rustc_hash::FxHashMap;
 use serde::de::DeserializeOwned;
 use weft_base::Picos;
 use weft_comm::{Buffer, CommError, Communicator as _, ElementKinds, Payload, Received};
-use weft_sim::{SimComm, SimReceive, SimSend};
+use weft_sim::{Outside, SimComm, SimReceive, SimSend};
 
+use super::absence::{Absent, History, Patience};
 use super::children::{self, Child, End};
 use super::codec::{
-    Answer, Command, FileWork, Id, Known, Move, Outcome, Pattern, Reply, WireFailure, WireTag, kind_of,
+    Answer, Command, FileWork, Id, Known, Move, Outcome, Pattern, Reply, WireFailure, WireTag, WireWork, kind_of,
 };
-use super::shared::{AREA_BYTES, Slot};
+use super::shared::{AREA_BYTES, SHORT_BYTES, Slot};
 use crate::access::{self, Asked};
 use crate::fault::Fault;
 use crate::file::Cost;
@@ -46,6 +49,13 @@ pub struct Process {
     pub unfreed: Unfreed,
 }
 
+impl Process {
+    /// Whether it has handed over commands, has queued some, or has ended.
+    pub fn has_news(&mut self) -> bool {
+        self.slot.is_at_hub() || !self.slot.queued().is_empty() || self.child.ended().is_some()
+    }
+}
+
 /// A rank ended the whole run.
 #[derive(Clone, Copy, Debug)]
 pub struct Aborted {
@@ -66,20 +76,26 @@ pub struct Run {
     joint: RefCell<Ledger>,
     /// Ranks of which a thread waits and others may want to call.
     beside: RefCell<Vec<(SimComm, Rc<Slot>)>>,
+    absent: Absent,
+    patience: Duration,
 }
 
 impl Run {
-    pub fn new(processes: Vec<Rc<RefCell<Process>>>) -> Run {
-        Run { processes, ..Run::default() }
+    /// Of these processes; `patience` is how long one runs without a call before the others go on without it.
+    pub fn new(processes: Vec<Rc<RefCell<Process>>>, patience: Duration) -> Run {
+        Run { processes, patience, ..Run::default() }
     }
 
-    /// Makes ranks go on whose other threads want to call.
-    fn wake_disturbed(&self) {
+    /// Makes ranks go on whose other threads want to call; whether there were any.
+    fn wake_disturbed(&self) -> bool {
+        let mut any = false;
         for (endpoint, slot) in &*self.beside.borrow() {
             if slot.take_disturbed() {
                 endpoint.make_ready();
+                any = true;
             }
         }
+        any
     }
 
     /// What others reach of a rank in a window.
@@ -103,6 +119,16 @@ impl Run {
         let mut pointers = self.pointers.borrow_mut();
         let position = pointers.entry(file).or_default();
         std::mem::replace(position, to.apply(*position))
+    }
+}
+
+impl Outside for Run {
+    fn is_someone(&self) -> bool {
+        !self.absent.is_empty()
+    }
+
+    fn bring_back(&self, waits: bool) {
+        self.absent.wait(waits, || self.wake_disturbed());
     }
 }
 
@@ -134,6 +160,8 @@ pub struct Served {
     process: Rc<RefCell<Process>>,
     slot: Rc<Slot>,
     phase: Phase,
+    /// Where the commands end that are carried out.
+    end: usize,
     requests: FxHashMap<Id, Request>,
     /// Receives of messages that a matched probe has taken out.
     taken: Rc<RefCell<FxHashMap<Id, SimReceive>>>,
@@ -143,6 +171,28 @@ pub struct Served {
     fetched: FxHashMap<Id, Buffer>,
     /// Files of the machine that are open.
     files: Rc<RefCell<FxHashMap<Id, Cost>>>,
+    /// The rank's clock when it became absent, while it is, and whether it has been so far.
+    absent_since: Option<Picos>,
+    was_absent: bool,
+    /// What the others took meanwhile: a part of what the program has computed by then.
+    absence: Picos,
+}
+
+/// What the hub has of a process that it has waited for.
+enum Awaited {
+    Commands,
+    /// Those that it has not handed over: it waits for something else.
+    Queued(Range<usize>),
+    End(Result<(), CommError>),
+    /// Nothing: the rank is absent.
+    Nothing,
+}
+
+/// Why the hub waits no longer for commands.
+enum Why {
+    Ended(End),
+    Queued(Range<usize>),
+    Absent,
 }
 
 /// What a command comes to.
@@ -166,11 +216,15 @@ impl Served {
             slot,
             process,
             phase: Phase::Running,
+            end: 0,
             requests: FxHashMap::default(),
             taken: Rc::default(),
             staged: Vec::new(),
             fetched: FxHashMap::default(),
             files: Rc::default(),
+            absent_since: None,
+            was_absent: false,
+            absence: Picos::ZERO,
         }
     }
 
@@ -183,12 +237,22 @@ impl Served {
         loop {
             match std::mem::replace(&mut self.phase, Phase::Running) {
                 Phase::Running => match self.await_process() {
-                    None => {
+                    Awaited::Commands => {
                         self.run.wake_disturbed();
-                        self.phase = Phase::Commands(0);
+                        self.phase = Phase::Commands(self.slot.carried());
+                        self.slot.set_carried(0);
+                        self.end = self.slot.commands_len();
                     }
-                    Some(end) => return Poll::Ready(end),
+                    Awaited::Queued(commands) => {
+                        self.phase = Phase::Commands(commands.start);
+                        self.slot.set_carried(commands.end);
+                        self.end = commands.end;
+                    }
+                    Awaited::End(end) => return Poll::Ready(end),
+                    Awaited::Nothing => return Poll::Pending,
                 },
+                // Only those that were handed over end with one that is answered.
+                Phase::Commands(position) if position == self.end => {}
                 Phase::Commands(position) => match self.carry_out(position)? {
                     (Done::Next, next) => self.phase = Phase::Commands(next),
                     (Done::Wait(id), next) => self.phase = Phase::Finishing(id, next),
@@ -236,23 +300,79 @@ impl Served {
         }
     }
 
-    /// Waits for commands of the process; how the rank ends, where the process has.
-    fn await_process(&self) -> Option<Result<(), CommError>> {
-        let mut process = self.process.borrow_mut();
-        let Process { slot, child, .. } = &mut *process;
-        let end = slot.await_hub(children::watched(), || {
-            if children::is_interrupted() { Some(End::Signalled(libc::SIGINT)) } else { child.ended() }
-        })?;
-        // Commands that were handed over last count still.
-        if slot.is_at_hub() {
-            return None;
+    /// Waits for commands of the process, or until it is absent.
+    fn await_process(&mut self) -> Awaited {
+        if self.absent_since.is_some() {
+            if !self.process.borrow_mut().has_news() {
+                return Awaited::Nothing;
+            }
+            self.come_back();
         }
+        let process = self.process.clone();
+        let mut process = process.borrow_mut();
+        let Process { slot, child, .. } = &mut *process;
+        let history = match slot.process() {
+            None => History::Starting,
+            Some(_) if self.was_absent => History::WasAbsent,
+            Some(_) if !self.run.absent.is_empty() => History::BesideAbsent,
+            Some(_) => History::Called,
+        };
+        let mut patience = Patience::new(child.process(), self.run.patience, history);
+        let why = slot.await_hub(children::watched(), patience.interval(), |is_late| {
+            if children::is_interrupted() {
+                return Some(Why::Ended(End::Signalled(libc::SIGINT)));
+            }
+            if let Some(end) = child.ended() {
+                return Some(Why::Ended(end));
+            }
+            let queued = slot.queued();
+            if is_late && patience.is_over(|| !queued.is_empty() || self.endpoint.can_happen()) {
+                return Some(if queued.is_empty() { Why::Absent } else { Why::Queued(queued) });
+            }
+            None
+        });
+        // Commands that were handed over last count still.
+        match why {
+            _ if slot.is_at_hub() => Awaited::Commands,
+            None => Awaited::Commands,
+            Some(Why::Queued(commands)) => {
+                self.was_absent = true;
+                Awaited::Queued(commands)
+            }
+            Some(Why::Absent) => {
+                (self.absent_since, self.was_absent) = (Some(self.endpoint.clock()), true);
+                slot.set_absent(true);
+                let process = self.process.clone();
+                self.run.absent.add(self.endpoint.clone(), move || process.borrow_mut().has_news());
+                Awaited::Nothing
+            }
+            Some(Why::Ended(end)) => Awaited::End(self.end_of(&mut process, end)),
+        }
+    }
+
+    /// The rank was absent, and is no more.
+    fn come_back(&mut self) {
+        let Some(since) = self.absent_since.take() else { return };
+        self.slot.set_absent(false);
+        let now = self.endpoint.run_time();
+        if now > since {
+            self.absence = now - since;
+            self.endpoint.advance_to(now);
+            let call = self.process.borrow().call.clone();
+            let remark = format!("rank {} after {} at {:.6} s", self.number(), named(&call), since.seconds());
+            self.run.notes.add(Subject::Absences, remark);
+        }
+    }
+
+    /// How the rank ends whose process has.
+    fn end_of(&self, process: &mut Process, end: End) -> Result<(), CommError> {
+        let slot = &process.slot;
         let came = slot.process().is_some();
         if (!came || process.may_end) && end == End::Exited(0) {
             process.left = true;
-            return Some(Ok(()));
+            return Ok(());
         }
-        let call = if process.call.is_empty() { "its first call of MPI" } else { process.call.as_str() };
+        let call = named(&process.call);
         let phase = match (came, call) {
             (false, _) => "before it called MPI".to_owned(),
             (true, "MPI_Finalize") => "in MPI_Finalize".to_owned(),
@@ -261,13 +381,13 @@ impl Served {
         let message = format!("the process {end} {phase}");
         let code = end.code();
         *self.run.aborted.borrow_mut() = Some(Aborted { code: if code == 0 { 1 } else { code } });
-        Some(Err(CommError::program(self.number(), message)))
+        Err(CommError::program(self.number(), message))
     }
 
     /// Carries out the command at `position`; where the next one is.
     fn carry_out(&mut self, position: usize) -> Result<(Done, usize), CommError> {
         let slot = self.slot.clone();
-        let commands = &slot.commands()[..slot.commands_len()];
+        let commands = &slot.commands()[..self.end];
         let unreadable = |error: postcard::Error| CommError::program(self.number(), format!("a command: {error}"));
         let (command, rest): (Command, _) = postcard::take_from_bytes(&commands[position..]).map_err(unreadable)?;
         let start = commands.len() - rest.len();
@@ -307,18 +427,24 @@ impl Served {
                 endpoint.settle().await;
                 Outcome::Done
             }),
-            Command::LookOn { id, least, until } => self.start(id, async move {
-                endpoint.look_on(Picos(least), Picos(until)).await;
-                Outcome::Done
-            }),
+            Command::LookOn { id, least, until } => {
+                self.run.absent.delay_look(|| endpoint.can_happen());
+                self.start(id, async move {
+                    endpoint.look_on(Picos(least), Picos(until)).await;
+                    Outcome::Done
+                });
+            }
             Command::AwaitQuiet { id } => self.start(id, async move {
                 endpoint.quiet().await;
                 Outcome::Done
             }),
-            Command::Compute { id, work } => self.start(id, async move {
-                endpoint.compute(work.into()).await;
-                Outcome::Done
-            }),
+            Command::Compute { id, work } => {
+                let work = self.without_absence(work);
+                self.start(id, async move {
+                    endpoint.compute(work.into()).await;
+                    Outcome::Done
+                });
+            }
             Command::Probe { id, pattern } => self.start(id, probe(endpoint, pattern)),
             Command::Iprobe { id, pattern } => self.start(id, iprobe(endpoint, pattern)),
             Command::TakeNext { id, message, pattern } => {
@@ -396,6 +522,15 @@ impl Served {
             }
             other => return Err(CommError::program(self.number(), format!("a command that has no answer: {other:?}"))),
         })
+    }
+
+    /// What of the work is left when the rank has come back: it computed beside the others.
+    fn without_absence(&mut self, work: WireWork) -> WireWork {
+        let absence = std::mem::replace(&mut self.absence, Picos::ZERO);
+        match work {
+            WireWork::Seconds(seconds) => WireWork::Seconds((seconds - absence.seconds()).max(0.0)),
+            other => other,
+        }
     }
 
     /// The message that is sent: what was handed over before, and `rest`.
@@ -518,8 +653,14 @@ impl Served {
         self.answer(Answer::Polled(Some(outcome)), &[data]);
     }
 
-    fn answer_ready(&mut self, ready: Vec<(Id, (Outcome, Option<Buffer>))>) {
+    fn answer_ready(&mut self, mut ready: Vec<(Id, (Outcome, Option<Buffer>))>) {
         let mut space = AREA_BYTES - ANSWER_BYTES;
+        if ready.len() == 1
+            && let Some((id, (outcome, data))) = ready.pop()
+        {
+            let (outcome, data) = self.with_part(id, outcome, data, space);
+            return self.answer(Answer::OneReady(id, outcome), &[data]);
+        }
         let (mut outcomes, mut messages) = (Vec::with_capacity(ready.len()), Vec::with_capacity(ready.len()));
         for (id, (outcome, data)) in ready {
             let (outcome, data) = self.with_part(id, outcome, data, space);
@@ -557,8 +698,18 @@ impl Served {
     /// Hands an answer, and the messages after it, to the process.
     fn answer(&self, answer: Answer, messages: &[Buffer]) {
         let reply = Reply { clock: self.endpoint.clock().0, now: self.endpoint.run_time().0, answer };
-        let area = self.slot.answers();
-        let mut len = postcard::to_slice(&reply, area).map_or(0, |part| part.len());
+        let follow = messages.iter().map(|message| message.len()).sum::<usize>();
+        let short = self.slot.short_answers();
+        let space = SHORT_BYTES.saturating_sub(follow);
+        let written = postcard::to_slice(&reply, &mut short[..space]).map(|part| part.len());
+        let (area, mut len) = written.map_or_else(
+            |_| {
+                let area = self.slot.long_answers();
+                let len = postcard::to_slice(&reply, area).map_or(0, |part| part.len());
+                (area, len)
+            },
+            |len| (short, len),
+        );
         for message in messages {
             area[len..len + message.len()].copy_from_slice(message);
             len += message.len();
@@ -581,6 +732,11 @@ fn outcome_of(received: Received) -> (Outcome, Option<Buffer>) {
         Payload::Data(data) => (Outcome::Message { known, phantom: false, here: 0 }, Some(data)),
         Payload::Phantom(_) => (Outcome::Message { known, phantom: true, here: 0 }, None),
     }
+}
+
+/// The last call of a process, for messages to people.
+fn named(call: &str) -> &str {
+    if call.is_empty() { "its first call of MPI" } else { call }
 }
 
 /// A call that failed.

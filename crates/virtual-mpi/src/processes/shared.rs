@@ -3,6 +3,7 @@
 
 use std::fs::File;
 use std::io;
+use std::ops::Range;
 use std::os::fd::{AsRawFd, FromRawFd};
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -14,9 +15,17 @@ pub const HEADER_BYTES: usize = 1 << 16;
 /// Bytes of commands, and of answers, of one rank that are handed over at once.
 pub const AREA_BYTES: usize = 1 << 18;
 
-/// Bytes of a slot: its words, commands, answers.
-const SLOT_BYTES: usize = CONTROL_BYTES + 2 * AREA_BYTES;
-const CONTROL_BYTES: usize = 4096;
+/// Bytes of a slot: a page, commands, answers. A message of some hundred bytes touches nothing but that page, which has
+/// the words, short answers, and where commands begin: after each switch of processes, what a page's first access costs
+/// to translate its address is paid again.
+const SLOT_BYTES: usize = PAGE_BYTES + 2 * AREA_BYTES;
+const PAGE_BYTES: usize = 4096;
+const WORDS_BYTES: usize = 64;
+const COMMANDS_START: usize = PAGE_BYTES / 2;
+const ANSWERS_START: usize = PAGE_BYTES + AREA_BYTES;
+
+/// Answers of so many bytes are short.
+pub const SHORT_BYTES: usize = COMMANDS_START - WORDS_BYTES;
 
 /// Whose turn it is.
 const HUB: u32 = 0;
@@ -36,6 +45,11 @@ struct Control {
     process: AtomicU32,
     /// 1 if a thread of the rank wants to call while another waits for the hub.
     disturbed: AtomicU32,
+    /// 1 while the others go on beside the rank: its clock may move.
+    absent: AtomicU32,
+    /// Bytes of whole commands that the rank has written and not handed over, and to where the hub has carried them out.
+    queued: AtomicU32,
+    carried: AtomicU32,
 }
 
 /// Memory of a file, mapped into this process until it ends.
@@ -119,20 +133,51 @@ impl Slot {
 
     /// Commands of the rank.
     pub fn commands(&self) -> &mut [u8] {
-        self.mapping.bytes(CONTROL_BYTES, AREA_BYTES)
+        self.mapping.bytes(COMMANDS_START, AREA_BYTES)
     }
 
-    /// Answers of the hub.
-    pub fn answers(&self) -> &mut [u8] {
-        self.mapping.bytes(CONTROL_BYTES + AREA_BYTES, AREA_BYTES)
+    /// Where the hub writes short answers.
+    pub fn short_answers(&self) -> &mut [u8] {
+        self.mapping.bytes(WORDS_BYTES, SHORT_BYTES)
+    }
+
+    /// Where it writes others.
+    pub fn long_answers(&self) -> &mut [u8] {
+        self.mapping.bytes(ANSWERS_START, AREA_BYTES)
+    }
+
+    /// The answers that the hub has handed over.
+    pub fn answers(&self) -> &[u8] {
+        let len = (self.control().answers.load(Ordering::Relaxed) as usize).min(AREA_BYTES);
+        let area = if len <= SHORT_BYTES { self.short_answers() } else { self.long_answers() };
+        &area[..len]
     }
 
     pub fn commands_len(&self) -> usize {
         (self.control().commands.load(Ordering::Relaxed) as usize).min(AREA_BYTES)
     }
 
-    pub fn answers_len(&self) -> usize {
-        (self.control().answers.load(Ordering::Relaxed) as usize).min(AREA_BYTES)
+    /// The rank has written `len` bytes of commands, of which none needs an answer.
+    pub fn set_queued(&self, len: usize) {
+        self.control().queued.store(len as u32, Ordering::Release);
+    }
+
+    /// Commands that the rank has written, and which the hub has neither been handed nor carried out.
+    ///
+    /// The rank writes nothing before their end until it is its turn again after the hub's.
+    pub fn queued(&self) -> Range<usize> {
+        let start = self.carried();
+        let end = (self.control().queued.load(Ordering::Acquire) as usize).min(AREA_BYTES);
+        start..end.max(start)
+    }
+
+    /// To where the hub has carried out commands that were not handed over.
+    pub fn carried(&self) -> usize {
+        self.control().carried.load(Ordering::Relaxed) as usize
+    }
+
+    pub fn set_carried(&self, end: usize) {
+        self.control().carried.store(end as u32, Ordering::Relaxed);
     }
 
     /// The number of the rank's process, once it has come.
@@ -161,21 +206,31 @@ impl Slot {
         disturbed.load(Ordering::Relaxed) != 0 && disturbed.swap(0, Ordering::Acquire) != 0
     }
 
+    /// Whether the others go on beside the rank.
+    pub fn set_absent(&self, absent: bool) {
+        self.control().absent.store(u32::from(absent), Ordering::Release);
+    }
+
+    pub fn is_absent(&self) -> bool {
+        self.control().absent.load(Ordering::Acquire) != 0
+    }
+
     /// At the start it is the rank's side.
     pub fn begin(&self) {
         self.control().side.store(RANK, Ordering::Release);
     }
 
-    /// The rank hands over `len` bytes of commands.
+    /// The rank hands over `len` bytes of commands, those that were queued among them.
     pub fn give_to_hub(&self, len: usize) {
         let control = self.control();
+        control.queued.store(0, Ordering::Relaxed);
         control.commands.store(len as u32, Ordering::Relaxed);
         if control.side.swap(HUB, Ordering::AcqRel) != RANK {
             wake(&control.side);
         }
     }
 
-    /// The hub hands over `len` bytes of answers.
+    /// The hub hands over `len` bytes of answers, which it has written where those of this length are.
     pub fn give_to_rank(&self, len: usize) {
         let control = self.control();
         control.answers.store(len as u32, Ordering::Relaxed);
@@ -187,23 +242,29 @@ impl Slot {
     pub fn await_rank(&self, mut look: impl FnMut()) {
         let side = &self.control().side;
         while side.load(Ordering::Acquire) == HUB {
-            if !wait(side, HUB) {
+            if !wait(side, HUB, LONG) {
                 look();
             }
         }
     }
 
-    /// Waits for the hub's turn; `look` is called when a signal came and whenever it takes long, and ends the wait with
-    /// what it gives.
-    pub fn await_hub<T>(&self, watched: &Watched, mut look: impl FnMut() -> Option<T>) -> Option<T> {
+    /// Waits for the hub's turn; `look` is called at first, when a signal came and, as late, after each interval, and ends
+    /// the wait with what it gives.
+    pub fn await_hub<T>(
+        &self,
+        watched: &Watched,
+        interval: Duration,
+        mut look: impl FnMut(bool) -> Option<T>,
+    ) -> Option<T> {
         let side = &self.control().side;
         if side.load(Ordering::Acquire) == HUB {
             return None;
         }
         watched.set(side);
+        let mut is_late = false;
         let result = loop {
             // Looked at before each sleep: a child that ended before the word was watched has disturbed nobody.
-            if let Some(result) = look() {
+            if let Some(result) = look(is_late) {
                 break Some(result);
             }
             let before = side.compare_exchange(RANK, RANK_AWAITED, Ordering::AcqRel, Ordering::Acquire);
@@ -212,9 +273,7 @@ impl Slot {
                 Err(RANK_WATCHED) => {
                     let _ = side.compare_exchange(RANK_WATCHED, RANK, Ordering::AcqRel, Ordering::Acquire);
                 }
-                _ => {
-                    wait(side, RANK_AWAITED);
-                }
+                _ => is_late = !wait(side, RANK_AWAITED, interval),
             }
             if side.load(Ordering::Acquire) == HUB {
                 break None;
@@ -231,10 +290,13 @@ fn wake(word: &AtomicU32) {
     unsafe { libc::syscall(libc::SYS_futex, word.as_ptr(), libc::FUTEX_WAKE, 1) };
 }
 
-/// Sleeps while the word has this value; false after so long that it is worth to look around.
-fn wait(word: &AtomicU32, value: u32) -> bool {
-    const LONG: Duration = Duration::from_secs(1);
-    let limit = libc::timespec { tv_sec: LONG.as_secs() as libc::time_t, tv_nsec: 0 };
+/// After so long a rank looks whether its hub is still there.
+const LONG: Duration = Duration::from_secs(1);
+
+/// Sleeps while the word has this value, but no longer than the limit; false if that is over.
+fn wait(word: &AtomicU32, value: u32, limit: Duration) -> bool {
+    let limit =
+        libc::timespec { tv_sec: limit.as_secs() as libc::time_t, tv_nsec: libc::c_long::from(limit.subsec_nanos()) };
     // SAFETY: word and limit are there during the call.
     let result = unsafe { libc::syscall(libc::SYS_futex, word.as_ptr(), libc::FUTEX_WAIT, value, &raw const limit) };
     result == 0 || io::Error::last_os_error().raw_os_error() != Some(libc::ETIMEDOUT)
@@ -288,14 +350,14 @@ mod tests {
                 slot.commands()[..4].copy_from_slice(&round.to_ne_bytes());
                 slot.give_to_hub(4);
                 slot.await_rank(|| ());
-                assert_eq!(slot.answers()[..slot.answers_len()], (round + 1).to_ne_bytes());
+                assert_eq!(slot.answers(), (round + 1).to_ne_bytes());
             }
         });
         let watched = Watched::new();
         for round in 0..1000_u32 {
-            assert_eq!(hub.await_hub(&watched, || None::<()>), None);
+            assert_eq!(hub.await_hub(&watched, LONG, |_| None::<()>), None);
             assert_eq!(hub.commands()[..hub.commands_len()], round.to_ne_bytes());
-            hub.answers()[..4].copy_from_slice(&(round + 1).to_ne_bytes());
+            hub.short_answers()[..4].copy_from_slice(&(round + 1).to_ne_bytes());
             hub.give_to_rank(4);
         }
         rank.join().unwrap();
@@ -303,10 +365,47 @@ mod tests {
     }
 
     #[test]
+    fn answers_of_every_length_are_read_where_they_were_written() {
+        let memory = create(2, b"").unwrap();
+        let slot = Slot::open(&memory, 0).unwrap();
+        slot.commands().fill(1);
+        slot.short_answers().fill(2);
+        slot.long_answers().fill(3);
+        for (len, byte) in [(0, 2), (1, 2), (SHORT_BYTES, 2), (SHORT_BYTES + 1, 3), (AREA_BYTES, 3)] {
+            slot.give_to_rank(len);
+            assert_eq!(slot.answers(), vec![byte; len], "{len}");
+        }
+        assert_eq!((slot.process(), slot.commands_len()), (None, 0), "words are not written over");
+        assert!(slot.commands().iter().all(|&byte| byte == 1));
+        let next = Slot::open(&memory, 1).unwrap();
+        assert_eq!((next.process(), next.commands()[0]), (None, 0), "the next slot is not written over");
+    }
+
+    #[test]
+    fn commands_that_are_queued_are_carried_out_once() {
+        let memory = create(1, b"").unwrap();
+        let (rank, hub) = (Slot::open(&memory, 0).unwrap(), Slot::open(&memory, 0).unwrap());
+        hub.begin();
+        assert_eq!(hub.queued(), 0..0);
+        rank.set_queued(8);
+        assert_eq!(hub.queued(), 0..8);
+        hub.set_carried(8);
+        assert!(hub.queued().is_empty());
+        rank.set_queued(12);
+        assert_eq!(hub.queued(), 8..12);
+        rank.give_to_hub(20);
+        assert_eq!((hub.carried(), hub.commands_len()), (8, 20));
+        assert!(hub.queued().is_empty(), "they are handed over");
+        hub.set_carried(0);
+        hub.give_to_rank(0);
+        assert!(hub.queued().is_empty());
+    }
+
+    #[test]
     fn a_wait_for_a_rank_that_has_gone_is_ended_by_who_looks() {
         let memory = create(1, b"").unwrap();
         let slot = Slot::open(&memory, 0).unwrap();
         slot.begin();
-        assert_eq!(slot.await_hub(&Watched::new(), || Some("gone")), Some("gone"));
+        assert_eq!(slot.await_hub(&Watched::new(), LONG, |_| Some("gone")), Some("gone"));
     }
 }
