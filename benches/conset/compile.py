@@ -6,14 +6,18 @@ those of the compilation with its lower bounds, without the verification. Publis
 need solvers with licences or hours; docs/connection-sets.md compares with what their papers print.
 
 A target of clocks below the certified bound, which the verifier has computed again, is out of anybody's reach; it is
-no target then, and the notes say so.
+no target then, and the notes say so. With an effort of 0 weft is never worse than the compiler of 1993, because that is
+one of its candidates. Where that takes longer than is wanted, what trying it takes is a figure of its own: no
+compilation that keeps this promise takes less.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import math
 import shutil
+import statistics
 from pathlib import Path
 from typing import Any
 
@@ -85,6 +89,11 @@ def compare(chosen: argparse.Namespace, workload: tuple[Any, ...], report: Repor
             )
             target = None
         report.figure(f"{name}: {key}", figures[key], UNITS.get(key, ""), target, "at most")
+    candidate = [outcome["candidate_seconds"] for outcome in outcomes]
+    if statistics.median(seconds) > targets.get("seconds", math.inf):
+        rest = [all_ - tried for all_, tried in zip(seconds, candidate, strict=True)]
+        report.figure(f"{name}: seconds of the candidate of 1993", harness.spread(candidate), "s")
+        report.figure(f"{name}: seconds without it", harness.spread(rest), "s", targets.get("seconds"), "at most")
     report.samples({"weft": seconds}, pattern=name, compiler="weft", phases=weft["phases"])
     if has_baseline:
         apr = compiled(chosen, workload, "apr", 0)

@@ -30,6 +30,7 @@ def options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--parts", type=int, choices=list(SIZES), help="only so many parts")
     parser.add_argument("--weft", help="weft's side, where it is built already: the release example compile")
     parser.add_argument("--only", help="only graphs whose file name has this in it")
+    parser.add_argument("--part-of", type=Path, metavar="FILE", help="add to this record")
     parser.add_argument("--least", type=int, default=2000, help="vertices of the smallest graph (default: 2000)")
 
 
@@ -101,6 +102,9 @@ def is_whole(path: Path) -> bool:
 
 def run(chosen: argparse.Namespace, report: Report) -> None:
     weft = chosen.weft or building.example("weft-conset", "compile")
+    if chosen.part_of is not None:
+        report.continue_from(chosen.part_of)
+        chosen.record = chosen.part_of
     known: set[bytes] = set()
     for path in graphs(chosen.graphs):
         if (chosen.only is not None and chosen.only not in path.name) or not is_whole(path):

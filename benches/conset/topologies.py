@@ -7,16 +7,19 @@ schedule is verified, and up to 64 ranks it is executed by threads, which compar
 What it reaches is computed here from its trees, by what they put on each link.
 
 The optimum is that of a linear programme (HiGHS) which shares nothing with the compiler: switches pass on as much as
-they get, and every rank is reached by a flow from all others. Of networks that are too large for it, it is the rate
-that the verified cut certifies. Seconds are of one compilation, on the clock.
+they get, and every rank is reached by a flow from all others. An allreduce is compared with the optimum of trees that
+reduce and copy at the same time, whose programme has flows from all ranks to one and back: more than two stages do
+where links are idle one way. Of networks that are too large for it, it is the rate that the verified cut certifies, for
+an allreduce with sets beside the cut. Seconds are of one compilation, on the clock.
 """
 
 from __future__ import annotations
 
 import argparse
+import itertools
 import json
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from benches.benchmark import Benchmark
@@ -113,6 +116,66 @@ def reached(stage: dict[str, Any], fabric: dict[str, Any]) -> float:
     return float(min(link["bandwidth"] * stage["parts"] / weight for link, weight in used if weight))
 
 
+def optimum_allreduce(fabric: dict[str, Any]) -> float:
+    """Bytes of the buffer a second of an allreduce by trees to one rank and from it at the same time, by a programme.
+
+    Unknown are the rate, how much of every link is used for sums and for copies, and of each rank the flow to the first
+    rank, within what sums use, and from it, within what copies use (Edmonds 1973). What either uses of a switch's links
+    is balanced. Where links are alike both ways it is as good as with trees of other roots.
+
+    Raises
+    ------
+    RuntimeError
+        If the solver ends without a solution.
+    """
+    import numpy as np
+    from scipy.optimize import linprog
+    from scipy.sparse import lil_array
+
+    ranks, vertices, links = fabric["ranks"], len(fabric["vertices"]), fabric["links"]
+    count, scale = len(links), max(link["bandwidth"] for link in links)
+    others = ranks[1:]
+    # The rate, uses for sums and copies, then for each of both the flows of all other ranks.
+    size = 1 + 2 * count + 2 * len(others) * count
+    balance = lil_array((2 * vertices * (1 + len(others)), size))
+    limit = lil_array((count + 2 * len(others) * count, size))
+    switches = set(range(vertices)) - set(ranks)
+    for direction, block in itertools.product(range(2), range(1 + len(others))):
+        # Block 0 is what is used, which only switches have to pass on.
+        row = (direction * (1 + len(others)) + block) * vertices
+        uses = 1 + direction * count
+        column = uses if block == 0 else 1 + 2 * count + (direction * len(others) + block - 1) * count
+        for number, link in enumerate(links):
+            for vertex, sign in ((link["from"], 1.0), (link["to"], -1.0)):
+                if block > 0 or vertex in switches:
+                    balance[row + vertex, column + number] += sign
+            if block > 0:
+                above = count + (direction * len(others) + block - 1) * count + number
+                limit[above, column + number], limit[above, uses + number] = 1.0, -1.0
+        if block > 0:
+            start, end = (others[block - 1], ranks[0]) if direction == 0 else (ranks[0], others[block - 1])
+            balance[row + start, 0], balance[row + end, 0] = -1.0, 1.0
+    for number in range(count):
+        limit[number, 1 + number] = limit[number, 1 + count + number] = 1.0
+    most = np.concatenate((np.array([link["bandwidth"] for link in links]) / scale, np.zeros(limit.shape[0] - count)))
+    objective = np.zeros(size)
+    objective[0] = -1.0
+    solved = linprog(  # type: ignore[call-overload]  # Its stubs know no sparse arrays.
+        objective, A_eq=balance.tocsr(), b_eq=np.zeros(balance.shape[0]), A_ub=limit.tocsr(), b_ub=most,
+        bounds=(0, None), method="highs",
+    )  # fmt: skip
+    if solved.status != 0:
+        raise RuntimeError(f"the linear programme of {fabric['name']}: {solved.message}")
+    return float(solved.x[0] * scale)
+
+
+def buffer_rate(stages: Sequence[dict[str, Any]], fabric: dict[str, Any]) -> float:
+    """Bytes of the buffer a second of an allreduce, in one stage or in two."""
+    if len(stages) == 1:
+        return reached(stages[0], fabric)
+    return len(fabric["ranks"]) / sum(1.0 / reached(stage, fabric) for stage in stages)
+
+
 def fabrics(chosen: argparse.Namespace) -> Iterator[tuple[str, Any]]:
     """Name and network of everything that is asked for."""
     from weft import catalogue
@@ -151,7 +214,14 @@ def compare(name: str, network: Any, flows: int, report: Report) -> None:
             content = json.loads(schedule.to_json())
             fabric = content["fabric"]
             is_solved = len(fabric["links"]) * network.ranks <= flows
-            for stage in content["stages"]:
+            stages = content["stages"]
+            if collective == "allreduce" and (len(stages) == 1 or is_solved):
+                # Its trees may be better than those of one root where links have none back.
+                is_solved = is_solved and len(fabric["links"]) * network.ranks <= flows // 2
+                at_reached = 1.0 / buffer_rate(stages, fabric)
+                at_optimum = 1.0 / optimum_allreduce(fabric) if is_solved else schedule.bound_seconds / length
+                stages = []
+            for stage in stages:
                 reverse = stage["operation"] == "reduce"
                 best = optimum(fabric, reverse) if is_solved else stage["bound"]["rate"]
                 at_optimum += 1.0 / best

@@ -514,18 +514,19 @@ class CollectiveSchedule:
 
     @property
     def exchange_cut(self) -> list[str]:
-        """The vertices on the smaller side of the cut that limits an exchange, or in it if there are others; none for
-        trees."""
+        """The vertices on the smaller side of the cut that limits an exchange, or in it if there are others; also of
+        trees that reduce and copy at the same time. None for other trees."""
 
     @property
     def exchange_others(self) -> int:
-        """How many sets beside that cut the bound of an exchange has: between them elements are brought together and
-        spread again. 0 where the cut alone is the bound."""
+        """How many sets beside that cut the bound has: between them elements are brought together and spread again. 0
+        where the cut alone is the bound."""
 
     @property
     def stages(self) -> list[tuple[str, int, float, float, list[str]]]:
-        """Of each stage: what it does, pieces of a tree's bytes, rate and its bound in bytes a second of each root, and
-        the vertices on the smaller side of the cut that certifies it."""
+        """Of each stage: what it does, pieces of a tree's bytes, rate and its bound in bytes a second of each root (of
+        the buffer where it reduces and copies at the same time), and the vertices on the smaller side of the cut that
+        certifies it (none there, which `exchange_cut` has)."""
 
     def simulate(self, machine: Machine, phantom: bool = True) -> float:
         """Executes it in virtual time on the machine that it was compiled for: seconds. Raises UsageError, RunError."""

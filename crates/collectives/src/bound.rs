@@ -22,6 +22,13 @@ pub struct Cut {
     pub inside: i64,
 }
 
+impl Cut {
+    /// The capacity out of the set for each root in it.
+    pub fn rate(&self) -> f64 {
+        self.exit as f64 / self.inside as f64
+    }
+}
+
 /// An edge with an integer capacity: from, to, capacity.
 pub type Edge = (usize, usize, i64);
 
@@ -116,9 +123,15 @@ pub fn local(vertices: usize, edges: &[Edge], ranks: &[usize], roots: &[usize]) 
         .fold(single, |best, cut| if cut.exit * best.inside < best.exit * cut.inside { cut } else { best })
 }
 
+/// Whether each vertex is one of some.
+pub fn marked(vertices: usize, some: &[usize]) -> Vec<bool> {
+    let mut is_marked = vec![false; vertices];
+    some.iter().for_each(|&vertex| is_marked[vertex] = true);
+    is_marked
+}
+
 fn around_switches(vertices: usize, edges: &[Edge], ranks: &[usize], roots: &[usize]) -> Vec<Cut> {
-    let mut is_rank = vec![false; vertices];
-    ranks.iter().for_each(|&rank| is_rank[rank] = true);
+    let is_rank = marked(vertices, ranks);
     let mut near: Vec<Vec<usize>> = vec![Vec::new(); vertices];
     edges.iter().filter(|edge| !is_rank[edge.0] && is_rank[edge.1]).for_each(|edge| near[edge.0].push(edge.1));
     let switches = (0..vertices).filter(|&vertex| !near[vertex].is_empty());
@@ -165,7 +178,7 @@ mod tests {
             };
             let smallest = (0..1u32 << vertices).filter_map(ratio).fold(f64::INFINITY, f64::min);
             let cut = bottleneck(vertices, &edges, &ranks, &ranks, &Interrupt::NEVER);
-            assert!((cut.exit as f64 / cut.inside as f64 - smallest).abs() < 1e-12, "{edges:?}");
+            assert!((cut.rate() - smallest).abs() < 1e-12, "{edges:?}");
         }
     }
 }

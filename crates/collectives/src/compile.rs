@@ -12,10 +12,10 @@ use crate::greedy;
 use crate::logical::Logical;
 use crate::packing::PackedTree;
 use crate::predict;
+use crate::reduce_broadcast::Overlapped;
 use crate::schedule::{Bound, Collective, Exchange, KIND, Operation, Schedule, Stage, Transfer, Tree, shards};
 use crate::shallow;
 use crate::symmetric::{self, Moved, Paths};
-use crate::translation::with_movements;
 
 /// What a schedule should be good at.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -159,6 +159,16 @@ fn alternatives_of_size(
         chosen.map(|stages| schedule(stages, None))
     };
     schedules.extend(kinds.iter().filter_map(of_kind));
+    let may_overlap = request.collective == Collective::Allreduce && request.method != Method::Latency && effort > 0.0;
+    if may_overlap
+        && is_too_large.is_none()
+        && let Some(overlapped) = Overlapped::of(fabric, request.bytes, request.element_bytes, &stages, interrupt)
+    {
+        if request.method == Method::Throughput && overlapped.is_worth_latency() {
+            schedules.clear();
+        }
+        schedules.push(schedule(vec![overlapped.stage], None));
+    }
     schedules.sort_by(|a, b| a.seconds().total_cmp(&b.seconds()));
     if schedules.is_empty() {
         go_on(interrupt)?;
@@ -259,14 +269,14 @@ fn stage(
     request: &Request,
 ) -> Option<Stage> {
     let network = match operation {
-        Operation::Copy => fabric.clone(),
         Operation::Reduce => fabric.reversed(),
+        _ => fabric.clone(),
     };
     let bound = bound(&network, &distribution.cut, roots, request);
     let Distribution { parts, merged, translated, .. } = distribution;
     let trees = trees(&network, operation, distribution.trees, parts, roots, request);
     let mut stage = Stage { operation, parts, chunks: 1, merged, translated, trees, bound, rate: 0.0, seconds: 0.0 };
-    stage.rate = rate(fabric, &stage);
+    stage.rate = predict::rate(fabric, &stage);
     if !merged {
         stage.chunks = predict::best_chunks(fabric, &stage, request.element_bytes);
     }
@@ -283,8 +293,8 @@ fn candidates(
 ) -> Result<Vec<Vec<Distribution>>, CollectiveError> {
     let Some(back) = links_back(fabric) else {
         let network = |operation: &Operation| match operation {
-            Operation::Copy => distributions(fabric),
             Operation::Reduce => distributions(&fabric.reversed()),
+            _ => distributions(fabric),
         };
         return operations.iter().map(network).collect();
     };
@@ -523,9 +533,18 @@ fn separated(vertices: usize, edges: &[Edge], ranks: &[usize], roots: &[usize]) 
 
 fn disconnected(fabric: &Fabric, from: usize, to: usize) -> CollectiveError {
     let (from, to) = (&fabric.vertices[from], &fabric.vertices[to]);
+    // Nodes outside a group have lost their links, where they do not pass messages on.
+    let mut is_used = vec![false; fabric.vertices.len()];
+    fabric.links.iter().for_each(|link| (is_used[link.from], is_used[link.to]) = (true, true));
+    fabric.ranks.iter().for_each(|&rank| is_used[rank] = true);
+    let hint = if !fabric.forwards && is_used.contains(&false) {
+        "; nodes outside the group pass nothing on, unless the graph has \"forwards\": true"
+    } else {
+        ""
+    };
     CollectiveError::new(format!(
         "{}: '{from}' and '{to}' are not joined by links both ways; a collective needs a path from every node of the group \
-         to every other",
+         to every other{hint}",
         fabric.name
     ))
 }
@@ -570,8 +589,8 @@ fn trees(
         (at(first), at(last) - at(first))
     };
     let transfer = |(from, to, path): (usize, usize, Vec<u32>)| match operation {
-        Operation::Copy => Transfer(rank(from), rank(to), path),
         Operation::Reduce => Transfer(rank(to), rank(from), path.into_iter().rev().collect()),
+        _ => Transfer(rank(from), rank(to), path),
     };
     let mut trees: Vec<Tree> = packed
         .into_iter()
@@ -600,17 +619,6 @@ fn bound(network: &Fabric, cut: &Cut, roots: &[usize], request: &Request) -> Bou
     let (count, bytes) = inside.fold((0u32, 0), |(count, bytes), (_, shard)| (count + 1, bytes + shard.1));
     let cut = (0..network.vertices.len()).filter(|&vertex| cut.side[vertex]).collect();
     Bound { cut, others: Vec::new(), rate: exit / f64::from(count), seconds: bytes as f64 / exit }
-}
-
-/// Bytes a second of each root that the fullest link lets through.
-fn rate(fabric: &Fabric, stage: &Stage) -> f64 {
-    let mut weight = vec![0i64; fabric.links.len()];
-    for tree in &stage.trees {
-        tree.transfers.iter().flat_map(|transfer| &transfer.2).for_each(|&link| weight[link as usize] += tree.weight);
-    }
-    let weight = with_movements(fabric, stage, weight);
-    let used = fabric.links.iter().zip(weight).filter(|(_, weight)| *weight > 0);
-    used.map(|(link, weight)| link.bandwidth * stage.parts as f64 / weight as f64).fold(f64::INFINITY, f64::min)
 }
 
 #[cfg(test)]

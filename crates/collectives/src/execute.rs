@@ -392,17 +392,24 @@ fn roles(
 ) -> Result<Vec<Vec<Role>>, CollectiveError> {
     let mut roles = vec![Vec::new(); ranks];
     for tree in &stage.trees {
-        let mut of_tree: Vec<Option<Role>> = vec![None; ranks];
-        for transfer in &tree.transfers {
-            let tag = next_tag(transfer.0, transfer.1)?;
-            let sender = of_tree[transfer.0].get_or_insert_with(|| empty_role(stage, tree));
-            sender.sends.push((transfer.1, tag));
-            let depth = sender.depth + 1;
-            let receiver = of_tree[transfer.1].get_or_insert_with(|| empty_role(stage, tree));
-            receiver.depth = receiver.depth.max(depth);
-            receiver.receives.push((transfer.0, tag));
+        let (reductions, copies) = tree.halves(stage.operation);
+        // What is copied after it was reduced has come through the transfers to the root.
+        let mut first_depth = 0;
+        for (operation, transfers) in [(Operation::Reduce, reductions), (Operation::Copy, copies)] {
+            let empty = || Role { depth: first_depth, ..empty_role(operation, stage, tree) };
+            let mut of_tree: Vec<Option<Role>> = vec![None; ranks];
+            for transfer in transfers {
+                let tag = next_tag(transfer.0, transfer.1)?;
+                let sender = of_tree[transfer.0].get_or_insert_with(empty);
+                sender.sends.push((transfer.1, tag));
+                let depth = sender.depth + 1;
+                let receiver = of_tree[transfer.1].get_or_insert_with(empty);
+                receiver.depth = receiver.depth.max(depth);
+                receiver.receives.push((transfer.0, tag));
+            }
+            first_depth = of_tree[tree.root].as_ref().map_or(0, |role| role.depth);
+            roles.iter_mut().zip(of_tree).for_each(|(roles, role)| roles.extend(role));
         }
-        roles.iter_mut().zip(of_tree).for_each(|(roles, role)| roles.extend(role));
     }
     Ok(roles)
 }
@@ -445,9 +452,9 @@ fn exchanged(exchange: &Exchange, ranks: usize, tags: &mut Tags) -> Result<Vec<P
     Ok(plans.into_iter().map(Plan::Rounds).collect())
 }
 
-fn empty_role(stage: &Stage, tree: &crate::schedule::Tree) -> Role {
+fn empty_role(operation: Operation, stage: &Stage, tree: &crate::schedule::Tree) -> Role {
     Role {
-        operation: stage.operation,
+        operation,
         depth: 0,
         start: tree.start,
         bytes: tree.bytes,

@@ -285,7 +285,10 @@ impl Fabric {
     pub fn check(&self) -> Result<(), CollectiveError> {
         if self.vertices.len() > MAX_VERTICES {
             let count = self.vertices.len();
-            return Err(CollectiveError::new(format!("{count} vertices; a graph may have up to {MAX_VERTICES}")));
+            return Err(CollectiveError::new(format!(
+                "{count} nodes and switches; a collective is compiled for up to {MAX_VERTICES}: describe only the part \
+                 of the machine that takes part in it"
+            )));
         }
         if !(self.message_seconds.is_finite() && self.message_seconds >= 0.0) {
             let seconds = self.message_seconds;

@@ -9,7 +9,7 @@ use rustc_hash::FxHashMap;
 use weft_base::Interrupt;
 
 use crate::fabric::Fabric;
-use crate::partition;
+use crate::partition::{self, Partition};
 use crate::predict::exchange_seconds;
 use crate::schedule::{Bound, Collective, Exchange, Message, Operation, Round, Transfer, shards};
 use crate::steps::{Step, Within, bidirectional_rings, classes, digits, rings, swing};
@@ -502,8 +502,19 @@ fn routed(form: Form, paths: &Paths, bound: &Bound) -> Option<Exchange> {
 /// others' comes to the rank, of a reduce-scatter what becomes the others' leaves it. The rank for which that takes longest;
 /// or of an allreduce the parts of the network between which all has to be brought together and spread.
 fn bound(fabric: &Fabric, collective: Collective, bytes: u64, element: u64) -> Bound {
-    let of_rank = bound_of_rank(fabric, collective, bytes, element);
     let partition = (collective == Collective::Allreduce).then(|| partition::best(fabric)).flatten();
+    bound_by(partition, fabric, collective, bytes, element)
+}
+
+/// The higher of the bounds by a partition and by a single rank.
+pub fn bound_by(
+    partition: Option<Partition>,
+    fabric: &Fabric,
+    collective: Collective,
+    bytes: u64,
+    element: u64,
+) -> Bound {
+    let of_rank = bound_of_rank(fabric, collective, bytes, element);
     match partition.map(|partition| (bytes as f64 * partition.seconds(), partition)) {
         Some((seconds, partition)) if seconds > of_rank.seconds => {
             let mut parts = partition.parts.into_iter();

@@ -5,6 +5,7 @@
 //! bytes; [`verify`] proves the [`Schedule`] again without any of that code.
 
 pub mod bound;
+mod circulation;
 mod compile;
 mod error;
 mod exact;
@@ -20,8 +21,10 @@ mod packing;
 mod partition;
 pub mod predict;
 mod problem;
+mod reduce_broadcast;
 mod schedule;
 mod shallow;
+mod simplex;
 mod steps;
 mod switches;
 mod symmetric;

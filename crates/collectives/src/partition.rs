@@ -50,7 +50,7 @@ pub fn best(fabric: &Fabric) -> Option<Partition> {
     speeds.sort_by(f64::total_cmp);
     speeds.dedup();
     for speed in speeds {
-        consider(&joined_above(fabric, speed));
+        consider(&joined(fabric, |link| fabric.links[link].bandwidth > speed));
     }
     if vertices.saturating_mul(fabric.links.len()) <= MAX_JOINING {
         let mut part_of = each;
@@ -90,10 +90,33 @@ fn partition(fabric: &Fabric, part_of: &[usize]) -> Option<Partition> {
     (count > 1 && bandwidth > 0.0).then_some(Partition { parts, bandwidth })
 }
 
-/// The part of every vertex where all links that are faster than `speed` join.
-fn joined_above(fabric: &Fabric, speed: f64) -> Vec<usize> {
+/// The better of `best` and the divisions where all links join that cost no more than one of them does, there and back.
+/// Prices by which no spanning tree is cheap say what limits trees, which need both ways.
+pub fn best_by_prices(fabric: &Fabric, prices: &[f64], mut best: Option<Partition>) -> Option<Partition> {
+    let mut of_pair: FxHashMap<(usize, usize), f64> = FxHashMap::default();
+    for (link, price) in fabric.links.iter().zip(prices) {
+        let of_pair = of_pair.entry((link.from, link.to)).or_default();
+        *of_pair = of_pair.max(*price);
+    }
+    let one_way = |from: usize, to: usize| of_pair.get(&(from, to)).copied().unwrap_or(0.0);
+    let prices: Vec<f64> =
+        fabric.links.iter().map(|link| one_way(link.from, link.to) + one_way(link.to, link.from)).collect();
+    let mut known = prices.clone();
+    known.sort_by(f64::total_cmp);
+    known.dedup_by(|b, a| *b - *a <= 1e-9);
+    for most in known {
+        let other = partition(fabric, &joined(fabric, |link| prices[link] <= most + 1e-9));
+        if seconds(&other) > seconds(&best) * (1.0 + 1e-9) {
+            best = other;
+        }
+    }
+    best
+}
+
+/// The part of every vertex where the links of these numbers join.
+fn joined(fabric: &Fabric, joins: impl Fn(usize) -> bool) -> Vec<usize> {
     let mut near = vec![Vec::new(); fabric.vertices.len()];
-    for link in fabric.links.iter().filter(|link| link.bandwidth > speed) {
+    for (_, link) in fabric.links.iter().enumerate().filter(|(number, _)| joins(*number)) {
         near[link.from].push(link.to);
         near[link.to].push(link.from);
     }

@@ -45,12 +45,14 @@ fn merged_seconds(fabric: &Fabric, stage: &Stage) -> Option<f64> {
     Some(load.chain(arrival).fold(0.0, f64::max))
 }
 
-/// Seconds of an exchange. A rank begins a round when all has come that it gets in the rounds before. Its n-th message of
-/// the round is begun n overheads later, and its last byte leaves the fullest link of its path after all that this link
-/// carries in the round.
+/// Seconds of an exchange. A rank begins a round when all has come that it gets in the rounds before, and all has left that
+/// it sends in them. Its n-th message of the round is begun n overheads later, and its last byte leaves the fullest link of
+/// its path after all that this link carries in the round. Where some links are slower than others, ranks may be in
+/// different rounds at the same time; no link is faster than all that it carries in all rounds.
 pub fn exchange_seconds(fabric: &Fabric, exchange: &Exchange) -> f64 {
     let mut ready = vec![0.0f64; fabric.ranks.len()];
     let mut carried = vec![0.0f64; fabric.links.len()];
+    let mut all_carried = carried.clone();
     for round in &exchange.rounds {
         let links = || {
             round.messages.iter().flat_map(|message| exchange.links_of(message).map(|link| (link, message.2 as f64)))
@@ -67,13 +69,17 @@ pub fn exchange_seconds(fabric: &Fabric, exchange: &Exchange) -> f64 {
             let own = message.2 as f64 / slowest;
             let waited = begun[from].max(busy - own);
             begun[from] += fabric.message_seconds;
-            next[from] = next[from].max(ready[from] + begun[from]);
-            next[to] = next[to].max(ready[from] + waited + fabric.message_seconds + latency + own);
+            let left = ready[from] + waited + fabric.message_seconds + own;
+            next[from] = next[from].max(ready[from] + begun[from]).max(left);
+            next[to] = next[to].max(left + latency);
         }
-        links().for_each(|(link, _)| carried[link] = 0.0);
+        // A link may be on several paths, and is added once.
+        for (link, _) in links() {
+            all_carried[link] += std::mem::take(&mut carried[link]);
+        }
         ready = next;
     }
-    ready.into_iter().fold(0.0, f64::max)
+    ready.into_iter().chain(all_carried).fold(0.0, f64::max)
 }
 
 /// The number of chunks, a power of two, that takes least; no chunk is shorter than an element.
@@ -94,6 +100,17 @@ pub fn link_bytes(fabric: &Fabric, stage: &Stage) -> Vec<f64> {
             .for_each(|&link| bytes[link as usize] += tree.bytes as f64);
     }
     with_movements(fabric, stage, bytes)
+}
+
+/// Bytes a second of each root that the fullest link lets through, or of the buffer where trees reduce and copy.
+pub fn rate(fabric: &Fabric, stage: &Stage) -> f64 {
+    let mut weight = vec![0i64; fabric.links.len()];
+    for tree in &stage.trees {
+        tree.transfers.iter().flat_map(|transfer| &transfer.2).for_each(|&link| weight[link as usize] += tree.weight);
+    }
+    let weight = with_movements(fabric, stage, weight);
+    let used = fabric.links.iter().zip(weight).filter(|(_, weight)| *weight > 0);
+    used.map(|(link, weight)| link.bandwidth * stage.parts as f64 / weight as f64).fold(f64::INFINITY, f64::min)
 }
 
 /// The parts of the time that do not depend on the number of chunks.
@@ -142,23 +159,33 @@ fn undominated(mut paths: Vec<(f64, f64)>) -> Vec<(f64, f64)> {
     paths
 }
 
-/// Adds the latency and the time of the bytes from the root to every rank.
+/// Adds the latency and the time of the bytes from the root to every rank, or to the root; where both are done, there and
+/// back.
 fn add_paths(fabric: &Fabric, operation: Operation, tree: &Tree, paths: &mut Vec<(f64, f64)>) {
     if tree.bytes == 0 {
         return;
     }
+    let (reductions, copies) = tree.halves(operation);
+    let there = below_root(fabric, tree.bytes, reductions.iter().rev().map(|sent| (sent.1, sent.0, &sent.2[..])));
+    let back = below_root(fabric, tree.bytes, copies.iter().map(|sent| (sent.0, sent.1, &sent.2[..])));
+    let both = |&(latency, seconds): &(f64, f64)| {
+        back.iter().map(move |other: &(f64, f64)| (latency + other.0, seconds + other.1)).collect::<Vec<_>>()
+    };
+    paths.append(&mut undominated(there.iter().flat_map(both).collect()));
+}
+
+/// Latencies and times of the bytes from the root to ranks below it, by transfers from near to far; no shorter ones.
+fn below_root<'a>(
+    fabric: &Fabric,
+    bytes: u64,
+    transfers: impl Iterator<Item = (usize, usize, &'a [u32])>,
+) -> Vec<(f64, f64)> {
     let mut depth = vec![(0.0f64, 0.0f64); fabric.ranks.len()];
-    let mut cross = |near: usize, far: usize, links: &[u32]| {
+    for (near, far, links) in transfers {
         let path = || links.iter().map(|&link| &fabric.links[link as usize]);
         let latency = fabric.message_seconds + path().map(|link| link.latency).sum::<f64>();
         let slowest = path().map(|link| link.bandwidth).fold(f64::INFINITY, f64::min);
-        depth[far] = (depth[near].0 + latency, depth[near].1 + tree.bytes as f64 / slowest);
-    };
-    match operation {
-        Operation::Copy => tree.transfers.iter().for_each(|transfer| cross(transfer.0, transfer.1, &transfer.2)),
-        Operation::Reduce => {
-            tree.transfers.iter().rev().for_each(|transfer| cross(transfer.1, transfer.0, &transfer.2))
-        }
+        depth[far] = (depth[near].0 + latency, depth[near].1 + bytes as f64 / slowest);
     }
-    paths.append(&mut undominated(depth));
+    undominated(depth)
 }

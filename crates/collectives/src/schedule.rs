@@ -65,6 +65,8 @@ pub enum Operation {
     Copy,
     /// It adds its own and passes the sum on.
     Reduce,
+    /// Both at the same time, piece by piece: sums go to the root of a tree while others come back from it.
+    ReduceBroadcast,
 }
 
 /// A transfer between two ranks, over links.
@@ -82,16 +84,27 @@ pub struct Transfer(
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Tree {
-    /// The rank that has the range before copying, or after reducing.
+    /// The rank that has the range before copying, or after reducing; any rank where both are done at the same time.
     pub root: usize,
-    /// The share of the root's data, in parts of the stage's `parts`.
+    /// The share of the root's data, in parts of the stage's `parts`; of the buffer where both are done at the same time.
     pub weight: i64,
     /// The first byte, counted in the whole buffer.
     pub start: u64,
     /// How many bytes.
     pub bytes: u64,
-    /// In an order in which they can happen.
+    /// In an order in which they can happen; the first half reduces and the second half copies where both are done.
     pub transfers: Vec<Transfer>,
+}
+
+impl Tree {
+    /// The transfers that reduce, and those that copy, in a stage of this operation.
+    pub fn halves(&self, operation: Operation) -> (&[Transfer], &[Transfer]) {
+        self.transfers.split_at(match operation {
+            Operation::Copy => 0,
+            Operation::Reduce => self.transfers.len(),
+            Operation::ReduceBroadcast => self.transfers.len() / 2,
+        })
+    }
 }
 
 /// A lower bound: the data of the roots in the cut crosses its links, out of it in copying and into it in reducing.
@@ -100,7 +113,7 @@ pub struct Tree {
 pub struct Bound {
     /// The vertices of the cut.
     pub cut: Vec<usize>,
-    /// Of an allreduce in rounds, disjoint sets of vertices that together with the cut have all ranks, each at least one:
+    /// Of an allreduce that is not in two stages, disjoint sets of vertices that together with the cut have all ranks, each at least one:
     /// every element leaves such sets, and enters them, twice as often as there are others beside the first
     /// (crates/collectives/src/partition.rs says why). None where the buffer crosses the cut alone.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -112,12 +125,12 @@ pub struct Bound {
     pub seconds: f64,
 }
 
-/// Copying or reducing, everything at once.
+/// Copying or reducing, everything at once; or both, which is a whole allreduce.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Stage {
     pub operation: Operation,
-    /// The sum of the weights of each root's trees.
+    /// The sum of the weights of each root's trees, or of all where both are done at the same time.
     pub parts: i64,
     /// How many pieces the range of a tree is sent in, one after another.
     pub chunks: u64,
@@ -134,7 +147,8 @@ pub struct Stage {
     pub translated: Option<Vec<usize>>,
     pub trees: Vec<Tree>,
     pub bound: Bound,
-    /// What the trees let each root distribute or collect if nothing but bandwidth limits, bytes a second.
+    /// What the trees let each root distribute or collect if nothing but bandwidth limits, bytes a second; of the whole
+    /// buffer where both are done at the same time.
     pub rate: f64,
     /// Predicted by the model of [`crate::predict`], s.
     pub seconds: f64,
@@ -238,6 +252,11 @@ impl Schedule {
         if let Some(exchange) = &self.exchange {
             return exchange.bound.seconds / exchange.transmission(&self.fabric);
         }
+        if let [stage] = &self.stages[..]
+            && stage.operation == Operation::ReduceBroadcast
+        {
+            return stage.bound.seconds * stage.rate / self.bytes as f64;
+        }
         let time = |rate: fn(&Stage) -> f64| self.stages.iter().map(|stage| 1.0 / rate(stage)).sum::<f64>();
         time(|stage| stage.bound.rate) / time(|stage| stage.rate)
     }
@@ -272,6 +291,9 @@ impl Schedule {
         match &self.exchange {
             Some(exchange) => &exchange.form,
             None if self.stages.iter().all(|stage| stage.merged) => "merged trees",
+            None if self.stages.iter().all(|stage| stage.operation == Operation::ReduceBroadcast) => {
+                "reduce-broadcast trees"
+            }
             None => "trees",
         }
     }

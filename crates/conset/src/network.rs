@@ -84,8 +84,11 @@ impl Grid {
 pub struct Distances {
     /// Of every vertex, axis by axis.
     coordinates: Vec<u32>,
-    /// Steps along each axis by how much further the destination is, from the least to the most that it can be.
-    steps: Vec<Vec<u32>>,
+    /// Steps along each axis by how much further the destination is, from the least to the most that it can be, one axis
+    /// after the other.
+    steps: Vec<u32>,
+    /// Of each axis, where in the steps those from one coordinate to the same are.
+    same: Vec<usize>,
     /// Of the destination along each axis, where in the steps those from coordinate 0 are.
     aimed: Vec<usize>,
     destination: usize,
@@ -100,11 +103,18 @@ impl Distances {
             let (extent, stride) = (grid.extents[axis], grid.strides[axis]);
             let from_first = |to| grid.offset(0, to * stride, axis).unsigned_abs();
             let to_first = |from| grid.offset(from * stride, 0, axis).unsigned_abs();
-            (1..extent).rev().map(to_first).chain((0..extent).map(from_first)).collect()
+            (1..extent).rev().map(to_first).chain((0..extent).map(from_first)).collect::<Vec<u32>>()
         };
+        let mut all = Vec::new();
+        let mut same = Vec::new();
+        for axis in axes.clone() {
+            same.push(all.len() + grid.extents[axis] - 1);
+            all.extend(steps(axis));
+        }
         Distances {
             coordinates: (0..network.nodes).flat_map(of_vertex).collect(),
-            steps: axes.clone().map(steps).collect(),
+            steps: all,
+            same,
             aimed: vec![0; grid.extents.len()],
             destination: usize::MAX,
         }
@@ -113,9 +123,9 @@ impl Distances {
     /// Distances are those to this vertex from now on.
     pub fn aim(&mut self, destination: usize) {
         self.destination = destination;
-        let axes = self.steps.len();
-        for (axis, (aimed, steps)) in self.aimed.iter_mut().zip(&self.steps).enumerate() {
-            *aimed = self.coordinates[destination * axes + axis] as usize + steps.len() / 2;
+        let axes = self.aimed.len();
+        for (axis, (aimed, same)) in self.aimed.iter_mut().zip(&self.same).enumerate() {
+            *aimed = self.coordinates[destination * axes + axis] as usize + same;
         }
     }
 
@@ -125,10 +135,9 @@ impl Distances {
         if self.steps.is_empty() {
             return u32::from(vertex != self.destination);
         }
-        let axes = self.steps.len();
+        let axes = self.aimed.len();
         let coordinates = &self.coordinates[vertex * axes..(vertex + 1) * axes];
-        let along = coordinates.iter().zip(&self.steps).zip(&self.aimed);
-        along.map(|((&coordinate, steps), &aimed)| steps[aimed - coordinate as usize]).sum()
+        coordinates.iter().zip(&self.aimed).map(|(&coordinate, &aimed)| self.steps[aimed - coordinate as usize]).sum()
     }
 }
 

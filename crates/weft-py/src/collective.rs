@@ -168,36 +168,43 @@ impl PyCollectiveSchedule {
         self.0.exchange.as_ref().map_or(0, |exchange| exchange.rounds.len())
     }
 
-    /// The vertices on the smaller side of the cut that limits an exchange, or in it if there are others; none for trees.
+    /// The vertices on the smaller side of the cut that limits an exchange, or in it if there are others; also of trees that
+    /// reduce and copy at the same time. None for other trees.
     #[getter]
     fn exchange_cut(&self) -> Vec<&str> {
-        let Some(exchange) = &self.0.exchange else { return Vec::new() };
-        match exchange.bound.others.is_empty() {
-            true => smaller_side(&self.0.fabric, &exchange.bound.cut),
-            false => exchange.bound.cut.iter().map(|&vertex| self.0.fabric.vertices[vertex].as_str()).collect(),
+        let Some(bound) = self.lone_bound() else { return Vec::new() };
+        match bound.others.is_empty() {
+            true => smaller_side(&self.0.fabric, &bound.cut),
+            false => bound.cut.iter().map(|&vertex| self.0.fabric.vertices[vertex].as_str()).collect(),
         }
     }
 
-    /// How many sets beside that cut the bound of an exchange has: between all of them elements are brought together, and
-    /// spread again; 0 where the cut alone is the bound.
+    /// How many sets beside that cut the bound has: between all of them elements are brought together, and spread again; 0
+    /// where the cut alone is the bound.
     #[getter]
     fn exchange_others(&self) -> usize {
-        self.0.exchange.as_ref().map_or(0, |exchange| exchange.bound.others.len())
+        self.lone_bound().map_or(0, |bound| bound.others.len())
     }
 
-    /// Of each stage: what it does, pieces of a tree's bytes, rate and its bound in bytes a second of each root, and the
-    /// vertices on the smaller side of the cut that certifies it.
+    /// Of each stage: what it does, pieces of a tree's bytes, rate and its bound in bytes a second of each root (of the buffer
+    /// where it reduces and copies at the same time), and the vertices on the smaller side of the cut that certifies it (none
+    /// there, which `exchange_cut` has).
     #[getter]
     fn stages(&self) -> Vec<(&'static str, u64, f64, f64, Vec<&str>)> {
         let names = |cut: &[usize]| smaller_side(&self.0.fabric, cut);
         let stages = self.0.stages.iter();
         stages
             .map(|stage| {
-                let operation = match stage.operation {
-                    weft_collectives::Operation::Copy => "copy",
-                    weft_collectives::Operation::Reduce => "reduce",
+                let (operation, most) = match stage.operation {
+                    weft_collectives::Operation::Copy => ("copy", stage.bound.rate),
+                    weft_collectives::Operation::Reduce => ("reduce", stage.bound.rate),
+                    weft_collectives::Operation::ReduceBroadcast => {
+                        ("reduce-broadcast", self.0.bytes as f64 / stage.bound.seconds)
+                    }
                 };
-                (operation, stage.chunks, stage.rate, stage.bound.rate, names(&stage.bound.cut))
+                let is_both = stage.operation == weft_collectives::Operation::ReduceBroadcast;
+                let cut = if is_both { Vec::new() } else { names(&stage.bound.cut) };
+                (operation, stage.chunks, stage.rate, most, cut)
             })
             .collect()
     }
@@ -219,6 +226,14 @@ impl PyCollectiveSchedule {
     fn __repr__(&self) -> String {
         let (name, machine, ranks) = (self.0.collective.name(), &self.0.fabric.name, self.0.fabric.ranks.len());
         format!("<weft {name} on {machine}: {ranks} ranks, {} trees, {:.6} s>", self.trees(), self.0.seconds())
+    }
+}
+
+impl PyCollectiveSchedule {
+    /// The bound of a schedule that is not in stages of reducing or copying alone.
+    fn lone_bound(&self) -> Option<&weft_collectives::Bound> {
+        let both = self.0.stages.iter().find(|stage| stage.operation == weft_collectives::Operation::ReduceBroadcast);
+        self.0.exchange.as_ref().map(|exchange| &exchange.bound).or(both.map(|stage| &stage.bound))
     }
 }
 

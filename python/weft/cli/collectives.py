@@ -95,7 +95,7 @@ def compile(
     if says:
         _summary(schedule)
         _considered(chosen)
-    is_of_form = schedule.form != "trees" and schedule.efficiency < _NEAR
+    is_of_form = schedule.form not in ("trees", "reduce-broadcast trees") and schedule.efficiency < _NEAR
     if says and not chosen.interrupted and method == "auto" and is_of_form:
         typer.echo(f"  --method throughput {_by_trees(compiled)}")
     if output is not None:
@@ -157,8 +157,10 @@ def _summary(schedule: CollectiveSchedule) -> None:
     typer.echo(f"    at most           {units.rate(optimum)}  (certified; {schedule.efficiency:.2%} of it is reached)")
     for operation, chunks, rate, bound, cut in schedule.stages:
         pieces = "merged messages" if schedule.merged else f"{chunks} {'chunk' if chunks == 1 else 'chunks'} a tree"
-        typer.echo(f"  {operation:<19} {units.rate(rate)} a root of at most {units.rate(bound)}, {pieces}")
-        typer.echo(f"    limited by        {_cut(cut)}")
+        whose = "of the buffer," if operation == "reduce-broadcast" else "a root of"
+        typer.echo(f"  {operation:<19} {units.rate(rate)} {whose} at most {units.rate(bound)}, {pieces}")
+        if cut:
+            typer.echo(f"    limited by        {_cut(cut)}")
     if schedule.exchange_cut:
         limit = _cut(schedule.exchange_cut, schedule.exchange_others)
         typer.echo(f"    limited by        {limit}")

@@ -61,11 +61,11 @@ def _steps(schedule: CollectiveSchedule, all_rounds: list[Round]) -> list[list[_
     """What every rank does, round by round: receives, which are started first, then sends."""
     steps: list[list[_Step]] = [[] for _ in range(schedule.ranks)]
     for number, each in enumerate(all_rounds):
-        take = "WEFT_ADD" if each.is_reduction else "WEFT_COPY"
         parts = [(message, where) for message in each.messages for where in message.ranges]
         for message, (first, count) in parts:
             if count > _INT_MAX:
                 raise UsageError(f"a message of {count} elements is more than MPI counts ({_INT_MAX})")
+            take = "WEFT_ADD" if message.is_reduction else "WEFT_COPY"
             steps[message.receiver].append((number, take, message.sender, first, count))
         for message, (first, count) in parts:
             steps[message.sender].append((number, "WEFT_SEND", message.receiver, first, count))

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from weft import units
+from weft.conset.collective_rounds import halves
 from weft.inputs import quoted
 
 if TYPE_CHECKING:
@@ -67,6 +68,18 @@ def _stage(number: int, stage: dict[str, Any]) -> Iterator[str]:
         yield f"  and {len(of_root) - 4:,} more trees"
 
 
+def one_way(tree: dict[str, Any], operation: str) -> list[Any]:
+    """The transfers that are drawn: of a tree that reduces and copies those that copy.
+
+    Examples
+    --------
+    >>> one_way({"transfers": [[0, 1, [5]], [1, 0, [6]]]}, "reduce-broadcast")
+    [[1, 0, [6]]]
+    """
+    reductions, copies = halves(tree, operation)
+    return copies or reductions
+
+
 def ranks_below(tree: dict[str, Any], operation: str) -> dict[int, list[tuple[int, int]]]:
     """Of each rank of a tree those one level below it, with the links between both; empty for its leaves.
 
@@ -76,8 +89,8 @@ def ranks_below(tree: dict[str, Any], operation: str) -> dict[int, list[tuple[in
     {2: [(0, 1)], 0: [(3, 2)]}
     """
     below: dict[int, list[tuple[int, int]]] = defaultdict(list)
-    for sender, receiver, links in tree["transfers"]:
-        near, far = (sender, receiver) if operation == "copy" else (receiver, sender)
+    for sender, receiver, links in one_way(tree, operation):
+        near, far = (receiver, sender) if operation == "reduce" else (sender, receiver)
         below[near].append((far, len(links)))
     return below
 
@@ -93,4 +106,4 @@ def _tree(tree: dict[str, Any], operation: str) -> Iterator[str]:
         lines += 1
         left += [(far, depth + 1, count) for far, count in reversed(below[rank])]
     if left:
-        yield f"    and {len(tree['transfers']) + 1 - lines:,} more ranks"
+        yield f"    and {len(one_way(tree, operation)) + 1 - lines:,} more ranks"

@@ -70,7 +70,7 @@ def _round(comm: Any, rank: int, each: Round, tag: int, buffer: npt.NDArray[Any]
         at = 0
         for first, count in message.ranges:
             own, part = buffer[first : first + count], received[at : at + count]
-            if each.is_reduction:
+            if message.is_reduction:
                 combine(own, part, out=own)
             else:
                 own[:] = part

@@ -40,11 +40,11 @@ class Cut:
     Attributes
     ----------
     operation
-        `copy` or `reduce` of a stage, `exchange` of rounds.
+        `copy`, `reduce` or `reduce-broadcast` of a stage, `exchange` of rounds.
     vertices
         Names of those on the side of the cut that has fewer.
     others
-        How many sets there are beside it, of an exchange whose elements are brought together between them and spread
+        How many sets there are beside it, of an allreduce whose elements are brought together between them and spread
         again; `vertices` are the first set then, and `links` leave any.
     is_inward
         Whether the data goes into that side, else out of it.
@@ -53,7 +53,8 @@ class Cut:
     bandwidth
         Of these links together, bytes a second.
     rate
-        The most that each root can distribute or collect, bytes a second; of an exchange that of the buffer.
+        The most that each root can distribute or collect, bytes a second; of an exchange, and of trees that reduce and
+        copy at the same time, what crosses the cut or leaves the sets.
     seconds
         No schedule takes less for the bytes of this one.
     """

@@ -185,16 +185,16 @@ def _gpus(schedule: CollectiveSchedule, all_rounds: list[Round], chunk: int) -> 
             gpu.add(("cpy", -1), "cpy", ("i", at), (work, first + at), length)
     for each in all_rounds:
         parts = [
-            (message.sender, message.receiver, at, length)
+            (message, at, length)
             for message in each.messages
             for where in message.ranges
             for at, length in _pieces(where.first // chunk, where.length // chunk)
         ]
-        for sender, receiver, at, length in parts:
-            gpus[sender].add(("s", receiver), "s", (work, at), (work, at), length)
-            gpus[sender].sent.update(range(at, at + length))
-        for sender, receiver, at, length in parts:
-            _receive(gpus[receiver], sender, work, at, length, each.is_reduction)
+        for message, at, length in parts:
+            gpus[message.sender].add(("s", message.receiver), "s", (work, at), (work, at), length)
+            gpus[message.sender].sent.update(range(at, at + length))
+        for message, at, length in parts:
+            _receive(gpus[message.receiver], message.sender, work, at, length, message.is_reduction)
         for gpu in gpus:
             gpu.sent.clear()
     for rank, gpu in enumerate(gpus if is_scatter else []):

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from weft import units
 from weft.conset import collective_loads, collective_pictures, drawing
+from weft.conset.collective_drawing import one_way
 from weft.conset.collective_loads import Cut, Load
 from weft.conset.schedule_page import EQUAL, LISTED
 from weft.inputs import quoted
@@ -145,7 +146,7 @@ def _findings(
 
 def _limit(cut: Cut) -> str:
     """What limits a stage, and by which links."""
-    what = {"copy": "Copying", "reduce": "Reducing", "exchange": "Any form of it"}[cut.operation]
+    what = {"copy": "Copying", "reduce": "Reducing"}.get(cut.operation, "Any form of it")
     side = "into" if cut.is_inward else "out of"
     sets = f"each of {cut.others + 1:,} sets, the first of which is " if cut.others else ""
     return (
@@ -248,6 +249,7 @@ def _trees(content: Content) -> Section:
         "trees",
         "Trees",
         "Each tree brings one range of bytes from its root at the top to all ranks below, or from these to the root. "
+        "Of trees that reduce and copy at the same time the copies are drawn; their sums come to the same root. "
         "Circles are ranks, arrows point to the receiver, and each transfer crosses as many links of the network as it "
         "says, or says where a pointer rests on it.",
     )
@@ -266,7 +268,7 @@ def _labels_of_trees(stages: Sequence[Content]) -> Iterator[tuple[int, str, str]
     """Number, stage and name of each tree that is drawn."""
     first = 0
     for index, stage in enumerate(stages):
-        sizes = [len(tree["transfers"]) + 1 for tree in stage["trees"]]
+        sizes = [len(one_way(tree, stage["operation"])) + 1 for tree in stage["trees"]]
         drawn = _drawn(sizes, DRAWN_PICTURES // len(stages), DRAWN_TRANSFERS // len(stages))
         for number, tree in enumerate(stage["trees"][:drawn], start=first):
             what = f"{units.length(tree['bytes'])} from byte {tree['start']:,}"
@@ -283,7 +285,7 @@ def _table_of_trees(trees: Sequence[tuple[int, str, Content]]) -> Table:
     for number, (index, operation, tree) in enumerate(trees[:LISTED]):
         hops = max((len(links) for _, _, links in tree["transfers"]), default=0)
         depth = len(collective_pictures.levels(tree, operation))
-        figures = [tree["root"], tree["start"], tree["bytes"], len(tree["transfers"]) + 1, depth, hops]
+        figures = [tree["root"], tree["start"], tree["bytes"], len(one_way(tree, operation)) + 1, depth, hops]
         rows.append(Row([count_cell(number), Cell(f"{index}: {operation}"), *map(count_cell, figures)]))
     return Table(columns, rows, folded=f"Every tree ({listed_words(len(rows), len(trees))})")
 

@@ -10,7 +10,7 @@ from typing import Any
 from weft import units
 from weft._core import UsageError
 from weft.conset import drawing
-from weft.conset.collective_drawing import ranks_below
+from weft.conset.collective_drawing import one_way, ranks_below
 
 Content = dict[str, Any]
 
@@ -175,12 +175,13 @@ def _tree(tree: Content, operation: str, style: str) -> str:
         parts.append(f'<circle class="node" cx="{x:.1f}" cy="{y:.0f}" r="11"/>')
         parts.append(f'<text x="{x:.1f}" y="{y + 3:.0f}" font-size="9" class="number">{rank}</text>')
     bottom = 24 + height * (len(drawn) - 1) + 24
-    more = len(tree["transfers"]) + 1 - len(at)
+    ranks = len(one_way(tree, operation)) + 1
+    more = ranks - len(at)
     if more > 0:
         parts.append(f'<text x="8" y="{bottom + 12:.0f}" class="left">and {more:,} more ranks</text>')
         bottom += 20
-    what = "copied from" if operation == "copy" else "reduced to"
-    said = f"Tree of {len(tree['transfers']) + 1:,} ranks on {len(known):,} levels, {length} {what} rank {tree['root']}"
+    what = {"copy": "copied from", "reduce": "reduced to"}.get(operation, "reduced to and copied from")
+    said = f"Tree of {ranks:,} ranks on {len(known):,} levels, {length} {what} rank {tree['root']}"
     return _framed(_MARGIN + step * leaves + (60 if is_labelled else 12), bottom, said, parts, style)
 
 
@@ -197,9 +198,10 @@ def _edges(
             if above is None:
                 continue
             (x1, y1), (x2, y2) = at[above], at[rank]
-            sender, receiver = (above, rank) if operation == "copy" else (rank, above)
+            is_upward = operation == "reduce"
+            sender, receiver = (rank, above) if is_upward else (above, rank)
             hops = f"{links} link{'' if links == 1 else 's'}"
-            point = 4.0 if operation == "copy" else -4.0
+            point = -4.0 if is_upward else 4.0
             middle = (y1 + y2) / 2
             path = f"M{x1:.1f} {y1:.0f}C{x1:.1f} {middle:.1f} {x2:.1f} {middle:.1f} {x2:.1f} {y2:.0f}"
             # Just before the lower rank, where no two lines of siblings are together.

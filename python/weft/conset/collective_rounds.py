@@ -26,11 +26,12 @@ class Range(NamedTuple):
 
 
 class Message(NamedTuple):
-    """What one rank sends to another in a round."""
+    """What one rank sends to another in a round, and whether it is added to what is there."""
 
     sender: int
     receiver: int
     ranges: tuple[Range, ...]
+    is_reduction: bool
 
     @property
     def elements(self) -> int:
@@ -40,9 +41,8 @@ class Message(NamedTuple):
 
 @dataclass
 class Round:
-    """Messages that do not wait for each other; whether what comes is added."""
+    """Messages that do not wait for each other."""
 
-    is_reduction: bool
     messages: list[Message] = field(default_factory=list)
 
 
@@ -59,7 +59,7 @@ def rounds(schedule: CollectiveSchedule) -> list[Round]:
     >>> from weft.conset import collectives
     >>> allreduce = collectives.compile("allreduce", "hgx-h100", "4K", method="latency").schedule
     >>> all_rounds = rounds(allreduce)
-    >>> all_rounds[0].is_reduction, sum(len(each.messages) for each in all_rounds) == allreduce.messages
+    >>> all_rounds[0].messages[0].is_reduction, sum(len(each.messages) for each in all_rounds) == allreduce.messages
     (True, True)
     """
     content = json.loads(schedule.to_json())
@@ -96,8 +96,9 @@ def _exchanged(exchange: dict[str, Any], size: int) -> Iterator[Round]:
         messages = []
         for route, start, length in each["messages"]:
             sender, receiver, _ = exchange["routes"][route]
-            messages.append(Message(sender, receiver, (Range(start // size, length // size),)))
-        yield Round(each["operation"] == "reduce", messages)
+            where = Range(start // size, length // size)
+            messages.append(Message(sender, receiver, (where,), each["operation"] == "reduce"))
+        yield Round(messages)
 
 
 def _pipelined(stage: dict[str, Any], size: int) -> list[Round]:
@@ -107,14 +108,32 @@ def _pipelined(stage: dict[str, Any], size: int) -> list[Round]:
     for tree in stage["trees"]:
         first, count = tree["start"] // size, tree["bytes"] // size
         cuts = [first + count * chunk // chunks for chunk in range(chunks + 1)]
-        depth: dict[int, int] = defaultdict(int)
-        for sender, receiver, _ in tree["transfers"]:
-            depth[receiver] = max(depth[receiver], depth[sender] + 1)
-            for chunk in range(chunks):
-                piece = Range(cuts[chunk], cuts[chunk + 1] - cuts[chunk])
-                if piece.length:
-                    of_round[depth[sender] + chunk].append(Message(sender, receiver, (piece,)))
-    return [Round(stage["operation"] == "reduce", of_round[number]) for number in sorted(of_round)]
+        begin = 0
+        for is_reduction, transfers in zip((True, False), halves(tree, stage["operation"]), strict=True):
+            # What is copied after it was reduced has come through the transfers to the root.
+            depth: dict[int, int] = defaultdict(int, {tree["root"]: begin})
+            for sender, receiver, _ in transfers:
+                depth[receiver] = max(depth[receiver], depth[sender] + 1)
+                for chunk in range(chunks):
+                    piece = Range(cuts[chunk], cuts[chunk + 1] - cuts[chunk])
+                    if piece.length:
+                        message = Message(sender, receiver, (piece,), is_reduction)
+                        of_round[depth[sender] + chunk].append(message)
+            begin = depth[tree["root"]]
+    return [Round(of_round[number]) for number in sorted(of_round)]
+
+
+def halves(tree: dict[str, Any], operation: str) -> tuple[list[Any], list[Any]]:
+    """The transfers of a tree that reduce, and those that copy, in a stage of this operation.
+
+    Examples
+    --------
+    >>> halves({"transfers": [[0, 1, [5]], [1, 0, [6]]]}, "reduce-broadcast")
+    ([[0, 1, [5]]], [[1, 0, [6]]])
+    """
+    transfers = tree["transfers"]
+    reductions = {"copy": 0, "reduce": len(transfers), "reduce-broadcast": len(transfers) // 2}[operation]
+    return transfers[:reductions], transfers[reductions:]
 
 
 def _merged(stage: dict[str, Any], size: int) -> list[Round]:
@@ -131,7 +150,8 @@ def _merged(stage: dict[str, Any], size: int) -> list[Round]:
     left, sent = sorted(ranges), set[tuple[int, int]]()
     while left:
         ready = [pair for pair in left if waits[pair] <= sent]
-        result.append(Round(stage["operation"] == "reduce", [Message(*pair, tuple(ranges[pair])) for pair in ready]))
+        is_reduction = stage["operation"] == "reduce"
+        result.append(Round([Message(*pair, tuple(ranges[pair]), is_reduction) for pair in ready]))
         sent.update(ready)
         left = [pair for pair in left if pair not in sent]
     return result

@@ -26,9 +26,17 @@ def _ring(ranks: int) -> dict[str, object]:
     return {"name": "a ring", "nodes": ranks, "forwards": True, "message_seconds": 1e-6, "links": links}
 
 
-def _compiled(folder: Path, name: str, ranks: int, elements: int, method: str, root: int = 0, element: int = 4):
+def _star(ranks: int) -> dict[str, object]:
+    """A ring's links, and no others than those of its first rank."""
+    first = [{**link, "from": "node 0", "to": f"node {n}"} for n, link in enumerate(_ring(ranks)["links"]) if n > 0]
+    return {**_ring(ranks), "name": "a star", "links": first}
+
+
+def _compiled(
+    folder: Path, name: str, ranks: int, elements: int, method: str, root: int = 0, element: int = 4, graph=_ring
+):
     path = folder / f"ring{ranks}.json"
-    path.write_text(json.dumps(_ring(ranks)))
+    path.write_text(json.dumps(graph(ranks)))
     return collectives.compile(name, path, elements * element, method=method, root=root, element_bytes=element).schedule
 
 
@@ -98,11 +106,12 @@ _CALLS = {
 
 @pytest.mark.skipif(shutil.which("cc") is None, reason="there is no C compiler")
 @pytest.mark.skipif(not Path(sys.prefix, "include", "mpi.h").exists(), reason="MPI's header is not beside Python")
-@pytest.mark.parametrize("method", ["throughput", "auto"])
-def test_the_c_gives_what_mpi_itself_gives(tmp_path: Path, method: str) -> None:
+@pytest.mark.parametrize(("method", "graph"), [("throughput", _ring), ("auto", _ring), ("throughput", _star)])
+def test_the_c_gives_what_mpi_itself_gives(tmp_path: Path, method: str, graph) -> None:
     ranks = 3
     for name in _CALLS:
-        schedule = _compiled(tmp_path, name, ranks, 1003, method, int(name in ("broadcast", "reduce")), 8)
+        root = int(name in ("broadcast", "reduce"))
+        schedule = _compiled(tmp_path, name, ranks, 1003, method, root, 8, graph)
         exporting.export_collective(schedule, "c", tmp_path / f"{name}.h", force=True)
     source, program = tmp_path / "program.c", tmp_path / "program"
     includes = "\n".join(f'#include "{name}.h"' for name in _CALLS)
@@ -182,6 +191,7 @@ def test_the_algorithm_for_msccl_is_the_collective(tmp_path: Path, name: str, me
     rails = [0, 1, 2, 3, 32, 33, 34, 35]
     machines.append(weft.conset.compile(name, on="rail-h100", bytes="1M", nodes=rails, method=method).schedule)
     machines.append(_compiled(tmp_path, name, 6, 6 * 64, method))
+    machines.append(_compiled(tmp_path, name, 6, 6 << 12, method, graph=_star))
     for schedule in machines:
         text = exporting.export_collective(schedule, "msccl")
         top = ElementTree.fromstring(text)

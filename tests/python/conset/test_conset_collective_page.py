@@ -36,6 +36,17 @@ def rails():
     return weft.conset.compile("allreduce", on="rail-h100", bytes="64M", method="throughput").schedule
 
 
+@pytest.fixture(scope="module")
+def star(tmp_path_factory):
+    """Six ranks at the first of them, whose links are busy both ways at once."""
+    links = [
+        {"from": "node 0", "to": f"node {n}", "bandwidth": 1e9, "latency": 1e-6, "duplex": True} for n in range(1, 6)
+    ]
+    path = tmp_path_factory.mktemp("star") / "star.json"
+    path.write_text(json.dumps({"name": "star", "nodes": 6, "message_seconds": 1e-6, "links": links}))
+    return collectives.compile("allreduce", path, "1M", method="throughput").schedule
+
+
 def rows(page, section):
     """The cells of the table of a section, with the figures that stand behind them."""
     text = page[page.index(f'<section id="{section}">') :]
@@ -63,7 +74,7 @@ def carried(content):
     return sent
 
 
-@pytest.mark.parametrize("name", ["allgather", "exchange", "rails"])
+@pytest.mark.parametrize("name", ["allgather", "exchange", "rails", "star"])
 def test_bytes_of_links_are_those_that_transfers_add_up_to(name, request):
     schedule = request.getfixturevalue(name)
     content = of(schedule)
@@ -139,6 +150,17 @@ def test_a_tree_has_every_rank_below_the_one_that_it_gets_from(allgather):
         for sender, receiver, links in tree["transfers"]:
             assert heights[str(sender)] < heights[str(receiver)]
             assert f"{sender} to {receiver}: 128 KiB, {len(links)} links" in titles
+
+
+def test_a_tree_both_ways_is_drawn_with_its_copies_and_every_rank_once(star):
+    content = of(star)
+    text = collective_pictures.svg(content, 0)
+    assert "reduced to and copied from rank 0" in text
+    assert text.count("<circle") == 6
+    page = collective_page.page(star)
+    assert "Any form of it is limited by what goes out of node 1" in page
+    (row,) = rows(page, "trees")
+    assert [row[2], row[4], row[5], row[6]] == pytest.approx([0, 1 << 20, 6, 2], rel=1e-5)
 
 
 def test_of_a_reduction_the_root_is_at_the_top_and_arrows_go_up():

@@ -26,6 +26,15 @@ _RING = {
 }
 
 
+def _star(ranks: int) -> dict[str, object]:
+    """Ranks that have one link each, to the first; sums go in over them while others come back."""
+    links = [
+        {"from": "node 0", "to": f"node {n}", "bandwidth": 1e9, "latency": 1e-6, "duplex": True}
+        for n in range(1, ranks)
+    ]
+    return {"name": "star", "nodes": ranks, "message_seconds": 1e-6, "links": links}
+
+
 def _weft(*words: str) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-m", "weft.cli.main", *words]
     return subprocess.run(command, capture_output=True, text=True, check=False)
@@ -46,6 +55,27 @@ def test_every_collective_is_at_the_optimum_of_a_ring(ring: Path, name: str) -> 
     share = {"allgather": 0.75, "reduce-scatter": 0.75, "allreduce": 1.5, "broadcast": 1.0, "reduce": 1.0}[name]
     assert schedule.bound_seconds == pytest.approx(share * (4 << 20) / 2e9)
     assert schedule.predicted_seconds >= schedule.bound_seconds
+
+
+def test_an_allreduce_of_a_star_uses_links_both_ways_at_once(tmp_path: Path) -> None:
+    path, written = tmp_path / "star.json", tmp_path / "allreduce.json"
+    path.write_text(json.dumps(_star(17)))
+    schedule = collectives.compile("allreduce", path, "1G").schedule
+    assert (schedule.form, len(schedule.stages), schedule.trees) == ("reduce-broadcast trees", 1, 1)
+    assert schedule.efficiency == pytest.approx(1.0)
+    # The whole buffer goes over every link once each way.
+    assert schedule.bound_seconds == pytest.approx((1 << 30) / 1e9)
+    assert schedule.predicted_seconds < 1.01 * schedule.bound_seconds
+    loads = collective_loads.loads(json.loads(schedule.to_json()))
+    assert {load.bytes for load in loads} == {1 << 30}
+    done = _weft("compile", "allreduce", "--on", str(path), "--bytes", "1M", "-o", str(written))
+    assert done.returncode == 0, done.stderr
+    assert "reduce-broadcast" in done.stdout
+    assert "limited by        what crosses between node 1 and the rest" in done.stdout
+    done = _weft("show", str(written), "--format", "text")
+    assert "reduce-broadcast, 1 trees, in" in done.stdout
+    done = _weft("verify", str(written))
+    assert "100.00% of the certified optimum" in done.stdout
 
 
 def test_a_group_of_a_machine_and_the_model_against_virtual_time() -> None:
@@ -135,6 +165,25 @@ def test_what_cannot_be_is_refused_in_a_sentence(words: list[str], expected: str
     assert expected in done.stderr.replace("\n", " ")
 
 
+@pytest.mark.parametrize("slow", [1e9, 3e9, 25e9])
+def test_no_exchange_is_predicted_to_outrun_its_slowest_link(tmp_path: Path, slow: float) -> None:
+    """Every byte of the sum has to cross the cable both ways, and one way between two nodes of unequal links."""
+    path = tmp_path / "graph.json"
+    length = 1 << 20
+    cable = [{"from": "switch 0", "to": "switch 1", "bandwidth": slow, "duplex": True}]
+    links = [{"from": f"node {n}", "to": f"switch {n // 6}", "bandwidth": 25e9, "duplex": True} for n in range(12)]
+    path.write_text(json.dumps({"nodes": 12, "switches": 2, "links": links + cable}))
+    allreduce = collectives.compile("allreduce", path, length)
+    least = length / slow * (1 - 1e-9)
+    assert allreduce.predict() >= least
+    assert all(predicted >= least for _, predicted, _ in allreduce.considered)
+    ends = [("node 0", "node 1", 25e9), ("node 1", "node 0", slow)]
+    uneven = [{"from": start, "to": end, "bandwidth": speed} for start, end, speed in ends]
+    path.write_text(json.dumps({"nodes": 2, "links": uneven}))
+    considered = collectives.compile("allreduce", path, length).considered
+    assert min(predicted for _, predicted, _ in considered) >= least
+
+
 def test_graphs_with_faults_are_refused(tmp_path: Path) -> None:
     def refuse(graph: object) -> str:
         path = tmp_path / "graph.json"
@@ -146,6 +195,15 @@ def test_graphs_with_faults_are_refused(tmp_path: Path) -> None:
     link = {"from": "node 0", "to": "node 1", "bandwidth": 1e9}
     assert "expected a bandwidth above 0" in refuse({"nodes": 2, "links": [{**link, "bandwidth": 0}]})
     assert "not joined by links both ways" in refuse({"nodes": 2, "links": [link]})
+    path = tmp_path / "line.json"
+    links = [{**link, "duplex": True}, {"from": "node 1", "to": "node 2", "bandwidth": 1e9, "duplex": True}]
+    path.write_text(json.dumps({"nodes": 3, "links": links}))
+    with pytest.raises(
+        UsageError, match='nodes outside the group pass nothing on, unless the graph has "forwards": true'
+    ):
+        collectives.compile("allgather", path, "1M", nodes=[0, 2])
+    path.write_text(json.dumps({"nodes": 3, "links": links, "forwards": True}))
+    collectives.compile("allgather", path, "1M", nodes=[0, 2])
     assert "no vertex is called 'node 1'" in refuse({"nodes": ["node 0", "b"], "links": [link]})
     assert "two vertices are called 'a'" in refuse({"nodes": ["a", "a"], "links": []})
     assert "not a graph" in refuse({"nodes": 2})
@@ -208,9 +266,12 @@ def test_real_numbers_over_mpi_in_virtual_time(ring: Path, tmp_path: Path) -> No
     program = tmp_path / "program.py"
     program.write_text(_PROGRAM)
     # The data is what counts; a schedule for a ring runs on any machine.
-    done = _weft("run", "--on", "hgx-h100", "-n", "4", str(program), str(ring))
-    assert done.returncode == 0, done.stderr
-    assert done.stdout.count("right") == 4
+    star = tmp_path / "star.json"
+    star.write_text(json.dumps(_star(4)))
+    for graph in (ring, star):
+        done = _weft("run", "--on", "hgx-h100", "-n", "4", str(program), str(graph))
+        assert done.returncode == 0, done.stderr
+        assert done.stdout.count("right") == 4
 
 
 def test_elements_that_virtual_time_does_not_add_are_left_to_the_model() -> None:

@@ -24,6 +24,9 @@ pub(super) fn check(schedule: &Schedule, exchange: &Exchange) -> Result<(), Coll
         }
     }
     for (number, round) in exchange.rounds.iter().enumerate() {
+        if round.operation == Operation::ReduceBroadcast {
+            return wrong(format!("round {number}: a round reduces or copies, it does not do both"));
+        }
         for Message(route, start, bytes) in &round.messages {
             let element = schedule.element_bytes;
             let is_whole = start.is_multiple_of(element) && bytes.is_multiple_of(element);
@@ -37,7 +40,7 @@ pub(super) fn check(schedule: &Schedule, exchange: &Exchange) -> Result<(), Coll
         }
     }
     Pieces { schedule, exchange, ranks, words: ranks.div_ceil(64) }.check()?;
-    check_bound(schedule, exchange)?;
+    check_bound(schedule, &exchange.bound).map_err(|error| CollectiveError::new(format!("exchange: {error}")))?;
     let seconds = seconds(schedule, exchange);
     if !near(exchange.seconds, seconds) {
         return wrong(format!("its time is {:.9e} s, its messages take {seconds:.9e} s", exchange.seconds));
@@ -111,7 +114,7 @@ impl Pieces<'_> {
                     return Err(format!("round {number}: rank {from} sends what it does not have"));
                 }
                 match operation {
-                    Operation::Reduce => {
+                    Operation::Reduce | Operation::ReduceBroadcast => {
                         if into.iter().zip(content).any(|(own, other)| own & other != 0) {
                             return Err(format!(
                                 "round {number}: rank {to} would add a summand from rank {from} twice"
@@ -166,9 +169,9 @@ fn mask(count: usize) -> u64 {
 /// What crosses any cut between ranks: of an allreduce as many bytes as the buffer has, for the sum outside depends on what is
 /// inside; of an allgather the shards of ranks inside; of a reduce-scatter the summands of shards of ranks outside. Where an
 /// allreduce has other sets beside the cut, its elements go from set to set.
-fn check_bound(schedule: &Schedule, exchange: &Exchange) -> Result<(), CollectiveError> {
-    let (fabric, bound) = (&schedule.fabric, &exchange.bound);
-    let wrong = |what: String| Err(CollectiveError::new(format!("exchange: bound: {what}")));
+pub(super) fn check_bound(schedule: &Schedule, bound: &Bound) -> Result<(), CollectiveError> {
+    let fabric = &schedule.fabric;
+    let wrong = |what: String| Err(CollectiveError::new(format!("bound: {what}")));
     if schedule.collective.has_root() {
         return wrong(format!("there is no exchange for {}", schedule.collective.name()));
     }
@@ -250,16 +253,20 @@ fn check_sets(schedule: &Schedule, bound: &Bound) -> Result<(), String> {
     Ok(())
 }
 
-/// The prediction again: every rank waits for what it gets before it goes on.
+/// The prediction again: every rank waits for what it gets and what it sends before it goes on, and every link needs its
+/// time for all rounds together.
 fn seconds(schedule: &Schedule, exchange: &Exchange) -> f64 {
     let fabric = &schedule.fabric;
     let overhead = fabric.message_seconds;
     let mut times = vec![0.0f64; fabric.ranks.len()];
+    let mut whole = std::collections::BTreeMap::<u32, f64>::new();
     for round in &exchange.rounds {
         let mut load = std::collections::BTreeMap::<u32, f64>::new();
         for Message(route, _, bytes) in &round.messages {
             for link in &exchange.routes[*route as usize].2 {
-                *load.entry(*link).or_default() += *bytes as f64 / fabric.links[*link as usize].bandwidth;
+                let seconds = *bytes as f64 / fabric.links[*link as usize].bandwidth;
+                *load.entry(*link).or_default() += seconds;
+                *whole.entry(*link).or_default() += seconds;
             }
         }
         let mut sent = vec![0u32; fabric.ranks.len()];
@@ -275,10 +282,11 @@ fn seconds(schedule: &Schedule, exchange: &Exchange) -> f64 {
             }
             let behind = (f64::from(sent[*from]) * overhead).max(fullest - own);
             sent[*from] += 1;
-            after[*from] = after[*from].max(times[*from] + f64::from(sent[*from]) * overhead);
-            after[*to] = after[*to].max(times[*from] + behind + overhead + latency + own);
+            let gone = times[*from] + behind + overhead + own;
+            after[*from] = after[*from].max(gone).max(times[*from] + f64::from(sent[*from]) * overhead);
+            after[*to] = after[*to].max(gone + latency);
         }
         times = after;
     }
-    times.into_iter().fold(0.0, f64::max)
+    times.into_iter().chain(whole.into_values()).fold(0.0, f64::max)
 }

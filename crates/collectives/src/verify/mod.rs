@@ -51,7 +51,8 @@ pub fn verify(schedule: &Schedule) -> Result<(), CollectiveError> {
         Collective::Allreduce => vec![Operation::Reduce, Operation::Copy],
     };
     let operations: Vec<Operation> = schedule.stages.iter().map(|stage| stage.operation).collect();
-    expect(operations == stages, format!("the stages are {operations:?}, expected {stages:?}"))?;
+    let is_both = schedule.collective == Collective::Allreduce && operations == [Operation::ReduceBroadcast];
+    expect(operations == stages || is_both, format!("the stages are {operations:?}, expected {stages:?}"))?;
     schedule.stages.iter().enumerate().try_for_each(|(number, stage)| {
         let fabric = &schedule.fabric;
         let checker = Checker { schedule, fabric, stage, roots: &roots, paths: Paths::of(fabric), kinds: None };
@@ -153,6 +154,9 @@ impl Checker<'_> {
         if self.stage.chunks == 0 || self.stage.parts <= 0 {
             return Err(CollectiveError::new("expected chunks and parts above 0"));
         }
+        if self.is_both() && (self.stage.merged || self.kinds.is_some()) {
+            return Err(CollectiveError::new("trees that reduce and copy are neither merged nor moved"));
+        }
         for (number, tree) in self.stage.trees.iter().enumerate() {
             self.check_tree(tree).map_err(|error| CollectiveError::new(format!("tree {number}: {error}")))?;
         }
@@ -160,6 +164,11 @@ impl Checker<'_> {
         self.check_rate()?;
         self.check_bound()?;
         self.check_seconds()
+    }
+
+    /// Whether trees reduce and copy at the same time.
+    fn is_both(&self) -> bool {
+        self.stage.operation == Operation::ReduceBroadcast
     }
 
     fn check_tree(&self, tree: &Tree) -> Result<(), CollectiveError> {
@@ -173,15 +182,24 @@ impl Checker<'_> {
             }
         }
         match self.stage.operation {
-            Operation::Copy => self.check_copies(tree),
-            Operation::Reduce => self.check_sums(tree),
+            Operation::Copy => self.check_copies(tree.root, &tree.transfers),
+            Operation::Reduce => self.check_sums(tree.root, &tree.transfers),
+            Operation::ReduceBroadcast => {
+                let each = self.fabric.ranks.len() - 1;
+                if tree.transfers.len() != 2 * each {
+                    return wrong(format!("{} transfers, expected {each} there and {each} back", tree.transfers.len()));
+                }
+                let (there, back) = tree.transfers.split_at(each);
+                self.check_sums(tree.root, there)?;
+                self.check_copies(tree.root, back).map_err(|error| CollectiveError::new(format!("back: {error}")))
+            }
         }
     }
 
-    fn check_copies(&self, tree: &Tree) -> Result<(), CollectiveError> {
+    fn check_copies(&self, root: usize, transfers: &[Transfer]) -> Result<(), CollectiveError> {
         let mut has = vec![false; self.fabric.ranks.len()];
-        has[tree.root] = true;
-        for (number, transfer) in tree.transfers.iter().enumerate() {
+        has[root] = true;
+        for (number, transfer) in transfers.iter().enumerate() {
             if !has[transfer.0] {
                 let what = format!("transfer {number}: rank {} sends what it does not have yet", transfer.0);
                 return Err(CollectiveError::new(what));
@@ -198,12 +216,12 @@ impl Checker<'_> {
         }
     }
 
-    fn check_sums(&self, tree: &Tree) -> Result<(), CollectiveError> {
+    fn check_sums(&self, root: usize, transfers: &[Transfer]) -> Result<(), CollectiveError> {
         let mut summed = vec![1usize; self.fabric.ranks.len()];
         let mut has_sent = vec![false; self.fabric.ranks.len()];
-        for (number, transfer) in tree.transfers.iter().enumerate() {
+        for (number, transfer) in transfers.iter().enumerate() {
             let wrong = |what: String| Err(CollectiveError::new(format!("transfer {number}: {what}")));
-            if has_sent[transfer.0] || transfer.0 == tree.root {
+            if has_sent[transfer.0] || transfer.0 == root {
                 return wrong(format!("rank {} sends its sum a second time, or is the root", transfer.0));
             }
             if has_sent[transfer.1] || transfer.0 == transfer.1 {
@@ -212,8 +230,8 @@ impl Checker<'_> {
             has_sent[transfer.0] = true;
             summed[transfer.1] += summed[transfer.0];
         }
-        if summed[tree.root] != self.fabric.ranks.len() {
-            let (count, ranks) = (summed[tree.root], self.fabric.ranks.len());
+        if summed[root] != self.fabric.ranks.len() {
+            let (count, ranks) = (summed[root], self.fabric.ranks.len());
             return Err(CollectiveError::new(format!("the root's sum is of {count} ranks, expected all {ranks}")));
         }
         Ok(())
@@ -221,6 +239,9 @@ impl Checker<'_> {
 
     /// The trees of each root divide its bytes without a gap and in proportion to their weights.
     fn check_ranges(&self) -> Result<(), CollectiveError> {
+        if self.is_both() {
+            return self.check_ranges_of_buffer();
+        }
         let element = self.schedule.element_bytes;
         let elements = self.schedule.bytes / element;
         let count = self.roots.len() as u64;
@@ -257,6 +278,33 @@ impl Checker<'_> {
         }
     }
 
+    /// As [`Checker::check_ranges`], of the whole buffer, whoever has the roots.
+    fn check_ranges_of_buffer(&self) -> Result<(), CollectiveError> {
+        let (bytes, element) = (self.schedule.bytes, self.schedule.element_bytes);
+        let mut trees: Vec<&Tree> = self.stage.trees.iter().collect();
+        trees.sort_by_key(|tree| (tree.start, tree.bytes));
+        let (mut at, mut weights) = (0, 0i128);
+        for tree in trees {
+            let fair = bytes as f64 * tree.weight as f64 / self.stage.parts as f64;
+            let is_even = (tree.bytes as f64 - fair).abs() <= element as f64 * (1.0 + TOLERANCE);
+            if tree.start != at || !is_even || !tree.bytes.is_multiple_of(element) || tree.bytes > bytes - at {
+                return Err(CollectiveError::new(format!(
+                    "a tree has the {} bytes from {}, expected some {fair:.0} from {at}",
+                    tree.bytes, tree.start
+                )));
+            }
+            at += tree.bytes;
+            weights += i128::from(tree.weight);
+        }
+        if at != bytes || weights != i128::from(self.stage.parts) {
+            let parts = self.stage.parts;
+            return Err(CollectiveError::new(format!(
+                "its trees have {at} of {bytes} bytes and {weights} of {parts} parts"
+            )));
+        }
+        Ok(())
+    }
+
     /// No link has more than its bandwidth at the rate that is claimed, and one is full.
     fn check_rate(&self) -> Result<(), CollectiveError> {
         let rate = self.stage.rate;
@@ -288,6 +336,14 @@ impl Checker<'_> {
     fn check_bound(&self) -> Result<(), CollectiveError> {
         let bound = &self.stage.bound;
         let wrong = |what: String| Err(CollectiveError::new(format!("bound: {what}")));
+        if self.is_both() {
+            exchange::check_bound(self.schedule, bound)?;
+            let most = self.schedule.bytes as f64 / bound.seconds;
+            if self.stage.rate > most * (1.0 + TOLERANCE) {
+                return wrong(format!("the rate {:.9e} is above {most:.9e}", self.stage.rate));
+            }
+            return Ok(());
+        }
         if !bound.others.is_empty() {
             return wrong("a stage is limited by one cut, found others beside it".into());
         }
@@ -301,8 +357,8 @@ impl Checker<'_> {
         let mut crossing = 0.0;
         for link in &self.fabric.links {
             let (near, far) = match self.stage.operation {
-                Operation::Copy => (link.from, link.to),
                 Operation::Reduce => (link.to, link.from),
+                _ => (link.from, link.to),
             };
             if inside[near] && !inside[far] {
                 crossing += link.bandwidth;
@@ -414,7 +470,9 @@ impl Checker<'_> {
         for tree in self.stage.trees.iter().filter(|tree| tree.bytes > 0) {
             let bytes = tree.bytes as f64;
             let mut latest = vec![0.0f64; self.fabric.ranks.len()];
-            let mut visit = |sender: usize, receiver: usize, links: &[u32]| {
+            // The longest way to the root, and from it.
+            let mut longest = [0.0f64; 2];
+            let mut visit = |is_copy: bool, Transfer(sender, receiver, links): &Transfer| {
                 let mut pace = 0.0f64;
                 let mut cost = self.fabric.message_seconds;
                 for &link in links {
@@ -422,19 +480,23 @@ impl Checker<'_> {
                     pace = pace.max(1.0 / self.fabric.links[link as usize].bandwidth);
                     cost += self.fabric.links[link as usize].latency;
                 }
-                sent[sender] += self.fabric.message_seconds;
+                sent[*sender] += self.fabric.message_seconds;
                 cost += bytes / chunks * pace;
-                let (near, far) = match self.stage.operation {
-                    Operation::Copy => (sender, receiver),
-                    Operation::Reduce => (receiver, sender),
-                };
-                latest[far] = latest[near] + cost;
-                fill = fill.max(latest[far]);
+                let (near, far) = if is_copy { (sender, receiver) } else { (receiver, sender) };
+                latest[*far] = latest[*near] + cost;
+                longest[usize::from(is_copy)] = longest[usize::from(is_copy)].max(latest[*far]);
             };
             match self.stage.operation {
-                Operation::Copy => tree.transfers.iter().for_each(|t| visit(t.0, t.1, &t.2)),
-                Operation::Reduce => tree.transfers.iter().rev().for_each(|t| visit(t.0, t.1, &t.2)),
+                Operation::Copy => tree.transfers.iter().for_each(|transfer| visit(true, transfer)),
+                Operation::Reduce => tree.transfers.iter().rev().for_each(|transfer| visit(false, transfer)),
+                Operation::ReduceBroadcast => {
+                    // The root is at no distance both ways, and every other rank's distance is set before it is asked for.
+                    let (there, back) = tree.transfers.split_at(tree.transfers.len() / 2);
+                    there.iter().rev().for_each(|transfer| visit(false, transfer));
+                    back.iter().for_each(|transfer| visit(true, transfer));
+                }
             }
+            fill = fill.max(longest[0] + longest[1]);
         }
         // A transfer is moved once to where each rank is its sender.
         let all = self.kinds.as_ref().map(|_| sent.iter().sum::<f64>());

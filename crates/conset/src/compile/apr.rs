@@ -90,8 +90,15 @@ struct Search {
     reached: Vec<Reached>,
     number: u32,
     /// By cost, modulo their number, which is a power of two above what one vertex adds to it; a bit for each that is not empty.
-    buckets: Vec<Vec<u32>>,
+    buckets: Vec<Vec<Waiting>>,
     occupied: Vec<u64>,
+}
+
+/// A vertex that is to be looked at, and for what it had been reached then.
+#[derive(Clone, Copy)]
+struct Waiting {
+    vertex: u32,
+    least: u32,
 }
 
 /// In which search a vertex was reached, what that costs at least, and from where.
@@ -137,7 +144,7 @@ impl Search {
         self.reached[vertex] = Reached { search: self.number, least, from };
         let bucket = total as usize & (self.buckets.len() - 1);
         self.occupied[bucket / 64] |= 1 << (bucket % 64);
-        self.buckets[bucket].push(vertex as u32);
+        self.buckets[bucket].push(Waiting { vertex: vertex as u32, least });
     }
 
     /// The least cost from `cost` on of which there are vertices.
@@ -159,13 +166,13 @@ impl Search {
     }
 
     /// One of the vertices of a cost that [`Search::next`] names.
-    fn take(&mut self, cost: u32) -> Option<u32> {
+    fn take(&mut self, cost: u32) -> Option<Waiting> {
         let bucket = cost as usize & (self.buckets.len() - 1);
-        let vertex = self.buckets[bucket].pop();
+        let waiting = self.buckets[bucket].pop();
         if self.buckets[bucket].is_empty() {
             self.occupied[bucket / 64] &= !(1 << (bucket % 64));
         }
-        vertex
+        waiting
     }
 }
 
@@ -345,12 +352,12 @@ impl<'a> Router<'a> {
             && (!self.search.is_seen(destination) || cost <= self.search.reached[destination].least)
         {
             so_far = cost;
-            let Some(at) = self.search.take(cost) else { break };
-            let at = at as usize;
+            let Some(Waiting { vertex, least }) = self.search.take(cost) else { break };
+            let at = vertex as usize;
             self.steps = self.steps.saturating_sub(1);
             let ends_here = self.network.vertices > self.network.nodes && at < self.network.nodes && at != source;
             // What was reached for less in the meantime has been looked at.
-            let is_current = self.search.reached[at].least + further.least(self.distances.of(at)) == cost;
+            let is_current = self.search.reached[at].least == least;
             if !ends_here && is_current && at != destination {
                 self.go_on(phase, at, below, further);
             }
@@ -372,8 +379,9 @@ impl<'a> Router<'a> {
         let (nodes, links) = (&self.nodes[phase][..], &self.links[phase][..]);
         let most = resources.node_channels.unwrap_or(u32::MAX);
         let so_far = search.reached[at].least;
-        for link in network.out(at) {
-            let to = network.to[link] as usize;
+        let out = network.out(at);
+        for (link, &to) in out.clone().zip(&network.to[out]) {
+            let to = to as usize;
             let used = nodes[to];
             let next = so_far + 1 + used;
             let known = search.reached[to];

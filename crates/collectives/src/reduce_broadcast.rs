@@ -1,0 +1,441 @@
+//! Allreduce by trees over which sums go to a root while others come back from it.
+//!
+//! Two stages, one of reducing and one of copying, leave links idle in one direction wherever trees have leaves: a rank with
+//! one link sends nearly nothing while it receives all. Piece by piece both go on at the same time, and any rank may be the
+//! root of any tree: a spanning tree takes of every link that it has the same share, both ways.
+//!
+//! How much of which tree is a linear programme: as much of all trees as the bandwidths let through. Its dual gives links
+//! prices by which every tree costs one or more; the cheapest tree is a minimum spanning tree over cheapest paths there and
+//! back (Prim 1957), and trees are added until none is cheaper than those that there are (column generation, Gilmore and
+//! Gomory 1961; Dantzig and Wolfe 1960). Where every link has one back that is as fast and all vertices are ranks, this is
+//! the optimum of any allreduce (crates/collectives/src/partition.rs); elsewhere sums may take other trees than copies.
+
+use std::cmp::Reverse;
+use std::collections::{BTreeSet, BinaryHeap};
+
+use weft_base::Interrupt;
+
+use crate::fabric::Fabric;
+use crate::forms;
+use crate::partition::{self, Partition};
+use crate::predict;
+use crate::schedule::{Collective, Operation, Stage, Transfer, Tree};
+use crate::simplex::Program;
+
+/// Links up to which the programme is solved, and links times ranks.
+const MAX_LINKS: usize = 1000;
+const MAX_SIZE: usize = 1 << 16;
+
+/// Coefficients that solving may change: some seconds. Trees that there are by then are a solution, not the best one.
+const MAX_WORK: u64 = 1 << 32;
+
+/// Trees that are tried, at most.
+const MAX_TREES: usize = 1500;
+
+/// Pivots after each tree, at most.
+const MAX_PIVOTS: usize = 2000;
+
+/// What part of the optimum of the programme is enough.
+const ENOUGH: f64 = 0.999;
+
+/// What is not faster by more than this is no faster.
+const NEARLY: f64 = 0.999;
+
+/// What is faster by more than this is worth a longer pipeline.
+const WORTH: f64 = 0.99;
+
+/// Largest number of parts of which all trees may be whole multiples; else they are rounded to parts of [`FINE`].
+const MAX_PARTS: i64 = 1024;
+const FINE: i64 = 1 << 20;
+
+/// A spanning tree: pairs of ranks, with the path there and the path back.
+type Spanning = Vec<(usize, usize, Vec<u32>, Vec<u32>)>;
+
+/// A spanning tree, and how many parts of the buffer it has.
+type Weighted = (Spanning, i64);
+
+/// A rank that an edge leads to, with the path there and the path back.
+type Neighbour<'a> = (usize, &'a [u32], &'a [u32]);
+
+/// Cheapest paths from one rank to all others: cost and links in order; none where there is no path.
+type FromRank = Vec<Option<(f64, Vec<u32>)>>;
+
+/// Trees that reduce and copy at the same time, where by bandwidth alone they are faster than the best of two stages.
+pub struct Overlapped {
+    pub stage: Stage,
+    /// Seconds of the whole buffer by bandwidth alone: of these trees, and of two stages.
+    transmission: f64,
+    two_stages: f64,
+}
+
+impl Overlapped {
+    /// `stages` are those of reducing and of copying. `None` where two stages are as fast.
+    pub fn of(
+        fabric: &Fabric,
+        bytes: u64,
+        element: u64,
+        stages: &[Vec<Stage>],
+        interrupt: &Interrupt,
+    ) -> Option<Overlapped> {
+        let [reducing, copying] = stages else { return None };
+        let fastest = |stages: &[Stage]| stages.iter().map(|stage| 1.0 / stage.rate).fold(f64::INFINITY, f64::min);
+        let of_rank = bytes as f64 / fabric.ranks.len() as f64;
+        let two_stages = of_rank * (fastest(reducing) + fastest(copying));
+        let stage = stage(fabric, bytes, element, two_stages, interrupt)?;
+        let transmission = bytes as f64 / stage.rate;
+        (transmission < two_stages * NEARLY).then_some(Overlapped { stage, transmission, two_stages })
+    }
+
+    /// Whether bandwidth decides between them and two stages, however long their pipeline is: by more than a part in a
+    /// hundred, or because they come as near to the bound and two stages do not.
+    pub fn is_worth_latency(&self) -> bool {
+        let bound = self.stage.bound.seconds;
+        self.transmission < self.two_stages * WORTH
+            || (self.transmission * WORTH <= bound && self.two_stages * WORTH > bound)
+    }
+}
+
+/// An allreduce of `bytes` as one stage. `None` where two stages take no longer than the bound says that anything has to,
+/// or no more than it: `two_stages` are their seconds by bandwidth alone. Also for networks that are too large for the
+/// programme, and where `interrupt` is requested.
+fn stage(fabric: &Fabric, bytes: u64, element: u64, two_stages: f64, interrupt: &Interrupt) -> Option<Stage> {
+    let partition = partition::best(fabric);
+    let least = partition.as_ref().map_or(0.0, Partition::seconds) * bytes as f64;
+    let is_small = fabric.links.len() <= MAX_LINKS && fabric.links.len() * fabric.ranks.len() <= MAX_SIZE;
+    if !is_small || two_stages * ENOUGH <= least {
+        return None;
+    }
+    let (mut packed, prices) = packed(fabric, interrupt)?;
+    // The widest first: then the widest ranges are next to each other in the file.
+    packed.sort_by_key(|tree| Reverse(tree.1));
+    let partition = partition::best_by_prices(fabric, &prices, partition);
+    let bound = forms::bound_by(partition, fabric, Collective::Allreduce, bytes, element);
+    let parts = packed.iter().map(|(_, weight)| weight).sum();
+    let elements = i128::from(bytes / element);
+    let mut first = 0;
+    let mut range = |weight: i64| {
+        let at = |part: i64| (elements * i128::from(part) / i128::from(parts)) as u64 * element;
+        let start = at(first);
+        first += weight;
+        (start, at(first) - start)
+    };
+    let trees: Vec<Tree> = packed
+        .iter()
+        .map(|(spanning, weight)| {
+            let (start, bytes) = range(*weight);
+            let (root, transfers) = rooted(fabric, spanning);
+            Tree { root, weight: *weight, start, bytes, transfers }
+        })
+        .collect();
+    let operation = Operation::ReduceBroadcast;
+    let (merged, translated) = (false, None);
+    let mut stage = Stage { operation, parts, chunks: 1, merged, translated, trees, bound, rate: 0.0, seconds: 0.0 };
+    stage.rate = predict::rate(fabric, &stage);
+    stage.chunks = predict::best_chunks(fabric, &stage, element);
+    stage.seconds = predict::seconds(fabric, &stage)?;
+    Some(stage)
+}
+
+/// Spanning trees with whole weights, and the prices of links by which none of them is cheap.
+fn packed(fabric: &Fabric, interrupt: &Interrupt) -> Option<(Vec<Weighted>, Vec<f64>)> {
+    let largest = fabric.links.iter().map(|link| link.bandwidth).fold(0.0, f64::max);
+    let capacities: Vec<f64> = fabric.links.iter().map(|link| link.bandwidth / largest).collect();
+    let router = Router::of(fabric);
+    let mut program = Program::new(capacities.clone(), vec![(0.0, f64::INFINITY); capacities.len()]);
+    let mut trees: Vec<Spanning> = Vec::new();
+    let mut prices: Vec<f64> = capacities.iter().map(|capacity| 1.0 / capacity).collect();
+    let mut most = f64::INFINITY;
+    while trees.len() < MAX_TREES {
+        if interrupt.is_requested() {
+            return None;
+        }
+        let (cost, spanning) = router.cheapest(&prices)?;
+        let worth: f64 = prices.iter().zip(&capacities).map(|(price, capacity)| price * capacity).sum();
+        most = most.min(worth / cost);
+        if !trees.is_empty() && (worth >= most * ENOUGH || program.work() > MAX_WORK) {
+            break;
+        }
+        let mut uses = vec![0.0; capacities.len()];
+        let paths = || spanning.iter().flat_map(|edge| edge.2.iter().chain(&edge.3));
+        paths().for_each(|&link| uses[link as usize] += 1.0);
+        let terms: Vec<(usize, f64)> = uses.into_iter().enumerate().filter(|(_, uses)| *uses > 0.0).collect();
+        trees.push(spanning);
+        program.add(&terms, 1.0, f64::INFINITY);
+        prices = program.solve(MAX_PIVOTS)?;
+    }
+    let amounts = program.duals();
+    let weights = whole(&amounts);
+    let kept = trees.into_iter().zip(weights).filter(|(_, weight)| *weight > 0).collect();
+    Some((kept, prices))
+}
+
+/// Whole numbers in the proportion of amounts: exact where few parts are enough for it.
+fn whole(amounts: &[f64]) -> Vec<i64> {
+    let sum: f64 = amounts.iter().sum();
+    let of_parts = |parts: i64| amounts.iter().map(move |amount| amount / sum * parts as f64);
+    let is_whole = |parts: &i64| of_parts(*parts).all(|amount| (amount - amount.round()).abs() < 1e-6);
+    let parts = (1..=MAX_PARTS).find(is_whole).unwrap_or(FINE);
+    of_parts(parts).map(|amount| amount.round() as i64).collect()
+}
+
+/// The transfers of a tree from and to the rank in its middle: first all that reduce, then all that copy.
+fn rooted(fabric: &Fabric, spanning: &Spanning) -> (usize, Vec<Transfer>) {
+    let mut near: Vec<Vec<Neighbour>> = vec![Vec::new(); fabric.ranks.len()];
+    for (a, b, there, back) in spanning {
+        near[*a].push((*b, there, back));
+        near[*b].push((*a, back, there));
+    }
+    // The order in which ranks are reached, with who reaches them, and how far the last one is.
+    let walk = |root: usize| {
+        let mut order = vec![(root, root, 0u32)];
+        let mut next = 0;
+        while let Some(&(rank, above, depth)) = order.get(next) {
+            order.extend(near[rank].iter().filter(|edge| edge.0 != above).map(|edge| (edge.0, rank, depth + 1)));
+            next += 1;
+        }
+        order
+    };
+    let depth = |root: &usize| walk(*root).last().map_or(0, |last| last.2);
+    let root = (0..fabric.ranks.len()).min_by_key(depth).unwrap_or(0);
+    let order = walk(root);
+    let edge = |from: usize, to: usize| near[from].iter().find(|edge| edge.0 == to).expect("an edge of the tree");
+    let below = || order.iter().skip(1);
+    let there = below().rev().map(|&(rank, above, _)| Transfer(rank, above, edge(rank, above).1.to_vec()));
+    let back = below().map(|&(rank, above, _)| Transfer(above, rank, edge(above, rank).1.to_vec()));
+    (root, there.chain(back).collect())
+}
+
+/// What paths and trees cost.
+struct Router<'a> {
+    fabric: &'a Fabric,
+    /// Of every vertex its links, and where they lead.
+    out: Vec<Vec<(u32, usize)>>,
+    rank_of: Vec<Option<usize>>,
+}
+
+impl<'a> Router<'a> {
+    fn of(fabric: &'a Fabric) -> Router<'a> {
+        let mut out = vec![Vec::new(); fabric.vertices.len()];
+        for (number, link) in fabric.links.iter().enumerate() {
+            out[link.from].push((number as u32, link.to));
+        }
+        Router { fabric, out, rank_of: fabric.rank_of() }
+    }
+
+    /// The cheapest spanning tree, there and back. `None` where ranks are not joined.
+    fn cheapest(&self, prices: &[f64]) -> Option<(f64, Spanning)> {
+        let count = self.fabric.ranks.len();
+        let paths: Vec<FromRank> = (0..count).map(|rank| self.paths(rank, prices)).collect();
+        let cost = |a: usize, b: usize| match (&paths[a][b], &paths[b][a]) {
+            (Some(there), Some(back)) => (there.0 + back.0, there.1.len() + back.1.len()),
+            _ => (f64::INFINITY, usize::MAX),
+        };
+        let is_less = |a: (f64, usize), b: (f64, usize)| a.0 < b.0 || a.0 == b.0 && a.1 < b.1;
+        let mut nearest: Vec<(usize, (f64, usize))> = (0..count).map(|rank| (0, cost(0, rank))).collect();
+        let mut left: BTreeSet<usize> = (1..count).collect();
+        let (mut spanning, mut sum) = (Vec::with_capacity(count - 1), 0.0);
+        while let Some(rank) =
+            left.iter().copied().reduce(|a, b| if is_less(nearest[b].1, nearest[a].1) { b } else { a })
+        {
+            left.remove(&rank);
+            let (above, (added, _)) = nearest[rank];
+            let (there, back) = (paths[above][rank].as_ref()?, paths[rank][above].as_ref()?);
+            sum += added;
+            spanning.push((above, rank, there.1.clone(), back.1.clone()));
+            for &other in &left {
+                let other_cost = cost(rank, other);
+                if is_less(other_cost, nearest[other].1) {
+                    nearest[other] = (rank, other_cost);
+                }
+            }
+        }
+        Some((sum, spanning))
+    }
+
+    /// Cheapest paths from a rank to others, of those the shortest (Dijkstra 1959). They pass through no rank: a tree that
+    /// branches there costs no more.
+    fn paths(&self, rank: usize, prices: &[f64]) -> FromRank {
+        let start = self.fabric.ranks[rank];
+        let mut reached: Vec<Option<(f64, usize, u32)>> = vec![None; self.out.len()];
+        let mut waiting = BinaryHeap::from([Reverse((Cost(0.0), 0usize, start, u32::MAX))]);
+        while let Some(Reverse((Cost(cost), hops, vertex, by))) = waiting.pop() {
+            if reached[vertex].is_some() {
+                continue;
+            }
+            reached[vertex] = Some((cost, hops, by));
+            if vertex != start && self.rank_of[vertex].is_some() {
+                continue;
+            }
+            for &(link, to) in self.out[vertex].iter().filter(|(_, to)| reached[*to].is_none()) {
+                waiting.push(Reverse((Cost(cost + prices[link as usize].max(0.0)), hops + 1, to, link)));
+            }
+        }
+        let path = |&vertex: &usize| {
+            let (cost, hops, _) = reached[vertex]?;
+            let (mut links, mut at) = (Vec::with_capacity(hops), vertex);
+            while at != start {
+                let by = reached[at]?.2;
+                links.push(by);
+                at = self.fabric.links[by as usize].from;
+            }
+            links.reverse();
+            Some((cost, links))
+        };
+        self.fabric.ranks.iter().map(path).collect()
+    }
+}
+
+/// A cost that has an order; none is not a number.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Cost(f64);
+
+impl Eq for Cost {}
+
+impl PartialOrd for Cost {
+    fn partial_cmp(&self, other: &Cost) -> Option<std::cmp::Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Ord for Cost {
+    fn cmp(&self, other: &Cost) -> std::cmp::Ordering {
+        self.0.total_cmp(&other.0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use rand::{RngExt, SeedableRng};
+
+    use super::*;
+    use crate::execute::Timed;
+    use crate::fabric::Link;
+    use crate::schedule::{KIND, Schedule};
+    use crate::verify;
+
+    fn network(ranks: usize, vertices: usize, links: &[(usize, usize, f64)]) -> Fabric {
+        let both = |&(from, to, bandwidth): &(usize, usize, f64)| {
+            [Link { from, to, bandwidth, latency: 1e-6 }, Link { from: to, to: from, bandwidth, latency: 1e-6 }]
+        };
+        Fabric {
+            name: "test".to_owned(),
+            vertices: (0..vertices).map(|vertex| format!("vertex {vertex}")).collect(),
+            ranks: (0..ranks).collect(),
+            links: links.iter().flat_map(both).collect(),
+            message_seconds: 1e-6,
+            forwards: false,
+        }
+    }
+
+    /// The stage, verified and executed with numbers.
+    fn tried(fabric: &Fabric, bytes: u64) -> Schedule {
+        let stage = stage(fabric, bytes, 4, f64::INFINITY, &Interrupt::NEVER).expect("a stage");
+        let schedule = Schedule {
+            kind: KIND.to_owned(),
+            collective: Collective::Allreduce,
+            bytes,
+            element_bytes: 4,
+            root: None,
+            fabric: fabric.clone(),
+            stages: vec![stage],
+            exchange: None,
+        };
+        verify(&schedule).unwrap_or_else(|error| panic!("{error}: {}", schedule.to_json()));
+        let program = Timed::new(Arc::new(schedule.clone()), false, 1).unwrap();
+        weft_threads::run(program.ranks(), &program, &weft_threads::Options::default()).unwrap();
+        schedule
+    }
+
+    #[test]
+    fn a_star_is_busy_both_ways() {
+        let links: Vec<_> = (1..17).map(|leaf| (0, leaf, 25e9)).collect();
+        let schedule = tried(&network(17, 17, &links), 4 << 20);
+        let [stage] = &schedule.stages[..] else { panic!("one stage") };
+        // One tree: every link carries the whole buffer, there and back at the same time.
+        assert_eq!((stage.trees.len(), stage.trees[0].root), (1, 0));
+        assert!((stage.rate - 25e9).abs() < 1.0 && (schedule.efficiency() - 1.0).abs() < 1e-9);
+    }
+
+    /// Where all vertices are ranks and links are alike both ways, trees reach the bound of some division (Tutte,
+    /// Nash-Williams).
+    #[test]
+    fn networks_of_ranks_are_used_as_the_theorem_says() {
+        let mut random = rand_xoshiro::Xoshiro256PlusPlus::seed_from_u64(5);
+        for _ in 0..40 {
+            let ranks = random.random_range(3..12);
+            let mut links: Vec<(usize, usize, f64)> =
+                (1..ranks).map(|rank| (random.random_range(0..rank), rank, 1e9)).collect();
+            for _ in 0..random.random_range(0..2 * ranks) {
+                let (a, b) = (random.random_range(0..ranks), random.random_range(0..ranks));
+                if a != b {
+                    links.push((a, b, f64::from(random.random_range(1..5)) * 1e9));
+                }
+            }
+            // Fewer elements than trees have parts, too.
+            for bytes in [4 * 1009, 4 * ranks as u64] {
+                let efficiency = tried(&network(ranks, ranks, &links), bytes).efficiency();
+                assert!(efficiency > 0.998 && efficiency <= 1.0 + 1e-9, "{efficiency}: {links:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_longer_pipeline_is_for_what_two_stages_do_not_reach() {
+        let links = (0..4).map(|rank| (rank, (rank + 1) % 4, 1e9)).collect::<Vec<_>>();
+        let stage = tried(&network(4, 4, &links), 4096).stages.remove(0);
+        let bound = stage.bound.seconds;
+        // In units of the bound: what these trees take by bandwidth alone, and two stages.
+        let is_worth = |transmission: f64, two_stages: f64| {
+            let (transmission, two_stages) = (transmission * bound, two_stages * bound);
+            Overlapped { stage: stage.clone(), transmission, two_stages }.is_worth_latency()
+        };
+        assert!(is_worth(1.5, 1.52) && is_worth(1.0, 1.9));
+        assert!(!is_worth(1.5, 1.51) && !is_worth(1.0, 1.009));
+        assert!(is_worth(1.005, 1.0145), "within a hundredth of the bound, where two stages are not");
+    }
+
+    #[test]
+    fn switches_pass_on_and_do_not_copy() {
+        // Six ranks at two switches that are joined by a slower link.
+        let links = (0..6).map(|rank| (rank, 6 + rank / 3, 4e9)).chain([(6, 7, 1e9)]).collect::<Vec<_>>();
+        let schedule = tried(&network(6, 8, &links), 4096);
+        // Each element crosses the slow link once there and once back.
+        assert!((schedule.stages[0].rate - 1e9).abs() < 1e3, "{}", schedule.stages[0].rate);
+    }
+
+    /// Links of unequal speed, some of which have none back, and switches among ranks.
+    #[test]
+    fn whatever_the_network_sums_are_right() {
+        let mut random = rand_xoshiro::Xoshiro256PlusPlus::seed_from_u64(11);
+        for _ in 0..30 {
+            let vertices = random.random_range(4..14);
+            let ranks = random.random_range(2..=vertices);
+            let speed = |random: &mut rand_xoshiro::Xoshiro256PlusPlus| f64::from(random.random_range(1..9)) * 1e9;
+            let joined: Vec<_> =
+                (1..vertices).map(|vertex| (random.random_range(0..vertex), vertex, speed(&mut random))).collect();
+            let mut fabric = network(ranks, vertices, &joined);
+            for _ in 0..random.random_range(0..3 * vertices) {
+                let (from, to) = (random.random_range(0..vertices), random.random_range(0..vertices));
+                if from != to {
+                    fabric.links.push(Link { from, to, bandwidth: speed(&mut random), latency: 2e-6 });
+                }
+            }
+            // Paths may pass through the ranks of a tree only where routers are there.
+            let is_joined = stage(&fabric, 4096, 4, f64::INFINITY, &Interrupt::NEVER).is_some();
+            if is_joined {
+                let bytes = 4 * random.random_range(ranks as u64..3000);
+                assert!(tried(&fabric, bytes).efficiency() <= 1.0 + 1e-9, "{fabric:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn whole_weights_keep_proportions() {
+        assert_eq!(whole(&[0.5, 0.0, 0.25]), [2, 0, 1]);
+        assert_eq!(whole(&[1.0 / 3.0, 1.0]), [1, 3]);
+        let sum: i64 = whole(&[2f64.sqrt(), 1.0]).iter().sum();
+        assert!((sum - FINE).abs() <= 1);
+    }
+}
