@@ -19,12 +19,13 @@ _EXAMPLES = """
 weft estimate programs/gauss.py --size 63 --on cm2-8k  # as tables 14 and 15 of Wu and Shu 1989
 weft estimate programs/life.py --on hgx-h100  # a GPU: launches, memory, scattered addresses
 weft estimate programs/gauss.py --on here  # this machine, which `weft calibrate` has measured
+weft estimate programs/gauss.py --on here --now  # at the pace that it has now, where others share its hardware
 weft estimate programs/fft.py --on cm2-8k --format csv > fft.csv  # for other tools; the last row is the total
 weft estimate programs/jacobi.py --on cm2-8k -- --size 128 --sweeps 50  # arguments of the program after --
 """
 
 _CALIBRATE_EXAMPLES = """
-weft calibrate  # one to three minutes; then `weft estimate FILE.py --on here`
+weft calibrate  # two to three minutes; then `weft estimate FILE.py --on here`
 weft calibrate --device -o gpu.toml  # a GPU or TPU that JAX has; then `weft estimate FILE.py --on gpu.toml`
 weft calibrate -o node17.toml  # costs of a compute node, to estimate with elsewhere:
 weft estimate FILE.py --costs node17.toml
@@ -53,6 +54,11 @@ CostsFile = Annotated[
     Path | None, typer.Option("--costs", help="Costs for --on here: a file of weft calibrate. Default: this machine's.")
 ]
 
+Now = Annotated[
+    bool,
+    typer.Option("--now", help="Of here: time parts of the calibration again first, for the pace that it has now."),
+]
+
 
 def estimate(
     file: File,
@@ -60,6 +66,7 @@ def estimate(
     on: On = "here",
     size: Size = None,
     costs: CostsFile = None,
+    now: Now = False,
     shown: outputs.Shown = outputs.Format.TABLE,
 ) -> None:
     """Estimate a program's time on a machine, from the operations that it executes.
@@ -70,7 +77,7 @@ def estimate(
     from weft.estimation import estimate as estimate_program
 
     with running(file):
-        estimated = estimate_program(file, on, arguments=words_for(size, words), costs=costs)
+        estimated = estimate_program(file, on, arguments=words_for(size, words), costs=costs, now=now)
     if shown is outputs.Format.CSV:
         sys.stdout.write(estimated.table().write_csv())
     elif shown is outputs.Format.JSON:
@@ -138,12 +145,12 @@ def calibrate(
     output: Annotated[
         Path | None, typer.Option("-o", "--output", help="The file (.toml). Default: in your cache folder.")
     ] = None,
-    programs: Annotated[int, typer.Option(min=16, help="Random programs to time: more are more exact.")] = 1000,
+    programs: Annotated[int, typer.Option(min=16, help="Random programs to time: more are more exact.")] = 1500,
     seed: Annotated[int, typer.Option(min=0, help="Seed of the random programs.")] = 1,
     budget: Annotated[
         float,
         typer.Option(min=0.0, help="Time no further program after this many seconds; fewer programs are less exact."),
-    ] = 120.0,
+    ] = 180.0,
     device: Annotated[
         bool,
         typer.Option(
@@ -156,7 +163,7 @@ def calibrate(
     """Measure what operations on parallel variables cost on this machine, for `weft estimate --on here`.
 
     Times random programs of all sizes, with selections of all densities, and fits the cost of each operation to them.
-    This takes some 100 seconds on an otherwise idle machine. If other work (on this system, or of others on the same
+    This takes some 150 seconds on an otherwise idle machine. If other work (on this system, or of others on the same
     processor) slows it down, programs that were not timed at full speed are timed again until the budget is spent; the
     effect on the intervals of estimates is reported. Every program that was timed is kept in a journal beside the
     costs. However the command ended, --resume continues from there.

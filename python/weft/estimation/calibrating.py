@@ -25,27 +25,29 @@ from weft._core import UsageError, __version__
 from weft.estimation import costs_file, random_programs
 from weft.estimation.costs_file import MeasuredCosts
 from weft.estimation.curves import Curve, Work, fit
+from weft.estimation.drift import references
 from weft.estimation.kinds import Kind
 from weft.estimation.pace import FAR, FULL, Pace, Probe, usual
 from weft.estimation.random_programs import Timed
 from weft.files import check_output, deliver
 from weft.journal import Journal, path_beside
 
-PROGRAMS = 1000
+PROGRAMS = 1500
 """How many random programs; by their number every common kind has some dozens of observations."""
 
 KNOTS = tuple(16 * 1024 * 4**k for k in range(7))
 """Distances of operands between which element times are linear: 16 KiB to 64 MiB, from what every first-level cache
 holds to what hardly any cache does."""
 
-VISITS = 3
-"""How often each program is timed, spread over the calibration: other work comes and goes."""
+VISITS = 2
+"""How often each program is timed, spread over the calibration: other work comes and goes. More programs tell more of
+kinds of operations that few have than a third visit of each."""
 
 MORE_VISITS = 8
 """How often a program is timed at most, where none of these was at the processor's full pace."""
 
-BUDGET = 120.0
-"""Seconds after which no program is timed again. A machine that does nothing else needs some 100 of them."""
+BUDGET = 180.0
+"""Seconds after which no program is timed again. A machine that does nothing else needs some 150 of them."""
 
 SYNCED = 1.0
 """Seconds between two waits for the disk: a program takes some 20 milliseconds, and such a wait some 5."""
@@ -77,7 +79,7 @@ def calibrate(
 ) -> MeasuredCosts:
     """Measure what operations of parallel variables cost on this machine, and keep it for estimates.
 
-    Takes some 100 seconds on a machine that does nothing else, and its budget where other work slows it down: then
+    Takes some 150 seconds on a machine that does nothing else, and its budget where other work slows it down: then
     programs are timed fewer times, and the costs say what that makes of their intervals. Every program that was timed
     is kept in a journal beside the output, so that a calibration that was ended goes on where it was.
 
@@ -122,7 +124,7 @@ def calibrate(
     >>> costs = calibrate("here-costs.toml")  # doctest: +SKIP
     >>> calibrate(programs=3)
     Traceback (most recent call last):
-    weft._core.UsageError: a calibration needs at least 16 programs, not 3; the default is 1000
+    weft._core.UsageError: a calibration needs at least 16 programs, not 3; the default is 1500
     """
     if programs < MIN_PROGRAMS:
         raise UsageError(
@@ -147,6 +149,7 @@ def calibrate(
             if progress is not None:
                 progress(timing.visits, timing.visits + timing.left)
         costs = costs_of(timing.programs(), {**timing.about(), "seed": seed})
+        costs = replace(costs, reference=references(timing.at_full_pace()))
         deliver(costs.to_toml().encode(), path)
         if kept is not None:
             kept.finish()
@@ -194,6 +197,10 @@ class _Timing:
         """What was timed, in the order of the numbers."""
         return [self.done[number] for number in sorted(self.done)]
 
+    def at_full_pace(self) -> dict[int, Timed]:
+        """What was timed at full pace, by its number."""
+        return {number: one for number, one in self.done.items() if self._pace.full(one.probe)}
+
     def about(self) -> dict[str, str | int | float]:
         """How much was timed."""
         facts: dict[str, str | int | float] = {
@@ -223,13 +230,17 @@ def costs_of(programs: Sequence[Timed], about: dict[str, str | int | float]) -> 
 def _at_full_pace(programs: Sequence[Timed]) -> tuple[list[Timed], float]:
     """Programs as they would have been timed at full pace, and the share of those that were not.
 
-    What the probes beside them took longer than at full pace is taken from them: of arrays that are farther away than
-    the probe's by the memory's part of it, of others by the core's.
+    What the probes beside those took longer than at full pace is taken from them: of arrays that are farther away than
+    the probe's by the memory's part of it, of others by the core's. At full pace probes differ by some 10% of
+    themselves, which is nothing that the programs beside them took: to take that off too made all 3% too short.
     """
     at_full = usual([one.probe for one in programs])
     corrected, slow = [], 0
     for one in programs:
-        slow += one.probe.over(at_full) > FULL
+        if one.probe.over(at_full) <= FULL:
+            corrected.append(one)
+            continue
+        slow += 1
         core, memory = (max(1.0, taken / best) for taken, best in zip(one.probe, at_full, strict=True))
         operations = []
         for kind, seconds in one.operations:

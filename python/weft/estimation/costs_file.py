@@ -18,13 +18,14 @@ from typing import Any
 
 from weft._core import UsageError
 from weft.estimation.curves import SINCE, TERMS, Curve
+from weft.estimation.drift import Reference
 from weft.files import write_text
 from weft.inputs import quoted, read_toml
 
-FORMAT = 6
+FORMAT = 7
 """Of the file; another number is another format."""
 
-HOW = "weft calibrate measures them (one to three minutes, once)"
+HOW = "weft calibrate measures them (two to three minutes, once)"
 """What to do about a missing or unusable file."""
 
 
@@ -42,12 +43,15 @@ class MeasuredCosts:
         What was measured: date, processor, versions, seed.
     origin
         Where these costs were read from, for messages.
+    reference
+        Programs that can be timed again, to see how the machine's pace has changed (:mod:`weft.estimation.drift`).
     """
 
     curves: Mapping[str, Curve]
     held_out: tuple[float, ...] = ()
     about: Mapping[str, str | int | float] = field(default_factory=dict)
     origin: str = "this run"
+    reference: tuple[Reference, ...] = ()
 
     def to_toml(self) -> str:
         """The text of the file."""
@@ -56,6 +60,11 @@ class MeasuredCosts:
         lines += [f"{key} = {json.dumps(value, ensure_ascii=False)}" for key, value in self.about.items()]
         lines += ["", "# Predicted over measured time, less 1, of programs that the fit has not seen.", "[held_out]"]
         lines += [f"errors = {_numbers(self.held_out)}"]
+        if self.reference:
+            number, operations, seconds = zip(*self.reference, strict=True)
+            lines += ["", "# Random programs that can be timed again: their operations, and what these took together."]
+            lines += ["[reference]", f"number = {list(number)}", f"operations = {list(operations)}"]
+            lines += [f"seconds = {_numbers(seconds)}"]
         for name, curve in sorted(self.curves.items()):
             lines += [
                 "",
@@ -129,7 +138,23 @@ def read(path: str | os.PathLike[str] | None = None) -> MeasuredCosts:
     if not isinstance(operations, dict) or not operations:
         raise UsageError(f"{path}: there is no table [operations]; {HOW}")
     curves = {name: _curve(path, name, figures) for name, figures in operations.items()}
-    return MeasuredCosts(curves, _held_out(path, content.get("held_out", {})), _about(path, content), str(path))
+    held_out = _held_out(path, content.get("held_out", {}))
+    return MeasuredCosts(curves, held_out, _about(path, content), str(path), _reference(path, content))
+
+
+def _reference(path: Path, content: Mapping[str, Any]) -> tuple[Reference, ...]:
+    """The programs that can be timed again; none in files of before."""
+    table = content.get("reference", {})
+    columns = [table.get(key, []) if isinstance(table, dict) else None for key in Reference._fields]
+    if not all(isinstance(column, list) for column in columns) or len({len(column or ()) for column in columns}) > 1:
+        raise UsageError(f"{path}: expected a table [reference] with three lists of one length; {HOW}")
+    where = f"{path}: [reference]"
+    rows = [
+        [_number(where, figure) for figure in row] for row in zip(*(column or () for column in columns), strict=True)
+    ]
+    if any(seconds <= 0 for *_, seconds in rows):
+        raise UsageError(f"{where}: times must be positive; {HOW}")
+    return tuple(Reference(int(number), int(operations), seconds) for number, operations, seconds in rows)
 
 
 def _held_out(path: Path, table: Any) -> tuple[float, ...]:

@@ -18,6 +18,7 @@ from weft._core import UsageError
 from weft.data_parallel import Time
 from weft.distributed.observed import note, observed
 from weft.distributed.plans import Polyshift
+from weft.estimation import drift
 from weft.estimation.here import Here
 from weft.estimation.pricing import Pricer, pricer
 from weft.estimation.running import Program, run
@@ -109,6 +110,7 @@ def estimate(
     arguments: Sequence[str] = (),
     costs: str | os.PathLike[str] | None = None,
     vp_sets: Iterable[VPSet] = (),
+    now: bool = False,
 ) -> Estimate:
     """What a program takes on a machine.
 
@@ -129,6 +131,9 @@ def estimate(
         Of here: the file that `weft calibrate` wrote. Default: where it writes.
     vp_sets
         Those that a function uses and does not make itself.
+    now
+        Of here: time some of the calibration's programs again first, which takes some seconds, and estimate for the
+        pace that the machine has now. Else for the pace that it was calibrated at.
 
     Returns
     -------
@@ -140,7 +145,8 @@ def estimate(
     ------
     UsageError
         If the machine has no costs, or lacks those of some operations (all are named, with where they are asked for);
-        if the program uses no parallel variables.
+        if the program uses no parallel variables; for `now` on a described machine, or with a calibration whose
+        programs cannot be timed again here.
     RunError
         If the program fails.
 
@@ -156,9 +162,19 @@ def estimate(
     (101, 0.017)
     """
     prices = pricer(machine, costs)
+    if now:
+        prices = at_present_pace(prices)
     with observed() as exchanges:
         counts = record(program, arguments, vp_sets)
     return price(counts, prices, name_of(program), [plan for plan in exchanges if isinstance(plan, Polyshift)])
+
+
+def at_present_pace(prices: Pricer) -> Here:
+    """The prices of here, at the pace that this machine has now."""
+    if not isinstance(prices, Here):
+        raise UsageError(f"{prices.name} is described, so its pace does not change: now=True (--now) is for here")
+    seed = int(prices.costs.about.get("seed", 1))
+    return Here(prices.costs, drift.now(prices.costs.reference, seed))
 
 
 class Counted(NamedTuple):
@@ -347,4 +363,9 @@ def _notes(prices: Pricer) -> tuple[str, ...]:
             "Arrays that go to or come from the front end as a whole, and what it computes itself, are not counted.",
         )
     taken = [f"'{missing}' was not measured and is priced as '{other}'." for missing, other in prices.stand_ins.items()]
+    if prices.drift is not None:
+        ratio, low, high = prices.drift
+        taken.append(
+            f"This machine takes {ratio:.2f} ({low:.2f} to {high:.2f}) times as long now as when it was calibrated."
+        )
     return (*taken, "What the program does besides operations on parallel variables is not counted.")

@@ -11,6 +11,7 @@ from weft.distributed.plans import Polyshift
 from weft.estimation import kinds
 from weft.estimation.costs_file import MeasuredCosts
 from weft.estimation.curves import Curve
+from weft.estimation.drift import Drift
 from weft.pvar import Record
 from weft.pvar.meter import Reach
 
@@ -35,7 +36,6 @@ _OPERATORS_LIKE = (
     ("logxor", "logior"),
     ("xor", "or"),
     ("max bool", "or bool"),
-    ("min bool", "and bool"),
     ("logior bool", "or bool"),
     ("logand bool", "and bool"),
     ("or", "logior"),
@@ -63,6 +63,8 @@ class Here:
     ----------
     costs
         What was measured.
+    drift
+        What this machine takes now, relative to that; None takes it to be as it was.
     """
 
     name = "here"
@@ -70,8 +72,9 @@ class Here:
     model_error: float | None = None
     program_error: float | None = None
 
-    def __init__(self, costs: MeasuredCosts) -> None:
+    def __init__(self, costs: MeasuredCosts, drift: Drift | None = None) -> None:
         self.costs = costs
+        self.drift = drift
         self.stand_ins: dict[str, str] = {}
         """Kinds that were not measured, with those whose costs are taken for them."""
 
@@ -84,7 +87,8 @@ class Here:
             For an operation whose kind, and what is like it, was not measured.
         """
         kind = kinds.of(record, since, reach)
-        return Time(self.curve(kind.name).seconds(kind.work), float("nan"))
+        ratio = 1.0 if self.drift is None else self.drift.ratio
+        return Time(ratio * self.curve(kind.name).seconds(kind.work), float("nan"))
 
     def error(self, record: Record) -> float:
         """The relative error of an operation's time: root mean square of the fit."""

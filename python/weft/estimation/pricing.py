@@ -112,4 +112,7 @@ def pricer(machine: str | os.PathLike[str], costs: str | os.PathLike[str] | None
     try:
         return Described(Costs(described), described)
     except UsageError as error:
-        raise UsageError(f"{error}; or a table [{streaming.TABLE}], as hgx-h100, tpu-v4 and cm200 have") from error
+        raise UsageError(
+            f"{error}; or a table [{streaming.TABLE}], as hgx-h100, tpu-v4 and cm200 have: of the node's memory and "
+            "arithmetic, for any GPU, vector node or processor (`weft machines show hgx-h100 --format toml` prints one)"
+        ) from error

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from weft import pvar
 from weft.pvar import ParallelVariable, VPSet
+from weft.pvar.elementwise import PERIODIC
 from weft.pvar.operations import FUNCTIONS, SILENT
 
 CONVERTED = 0.15
@@ -40,6 +41,12 @@ BY_NUMPY = 0.25
 
 BELOW_ONE = ("asin", "acos", "atanh")
 """Functions of numbers below one."""
+
+PERIODS = 20.0
+"""Numbers between one and two, times this, are of more than three periods."""
+
+OVER_PERIODS = 0.5
+"""Share of `PERIODIC` functions whose numbers are; those of the others are within a quadrant."""
 
 IN_ORDER = 0.1
 """Share of ranks of elements that are in order already."""
@@ -286,6 +293,8 @@ def _computed(name: str, dtype: str, scene: Scene) -> Step:
     if name in BELOW_ONE:
         with np.errstate(all="ignore"):
             x = x * dtype_of(dtype)(0.45)
+    if name in PERIODIC and scene.rng.random() < OVER_PERIODS:
+        x = x * dtype_of(dtype)(PERIODS)
     if name in DIVISIONS and dtype in ("int64", "int32"):
         x = x * dtype_of(dtype)(10_007)
     if FUNCTIONS[name].operands == 1:

@@ -96,8 +96,8 @@ class Streaming:
         return self.model_error or 0.0
 
     def planned(self, plan: Polyshift) -> Time | None:
-        """A call of PSHIFT, where its costs are known."""
-        return Time(plan.estimate(self._machine).planned_s, float("nan")) if self._has_shifts else None
+        """A call of the plan; without `[shifts]` one launch, and what its arrays stream."""
+        return Time(plan.estimate(self._machine).planned_s, float("nan"))
 
     def _seconds(self, record: Record, reach: Reach) -> float:
         launch, result = self._f["launch"], self._f["result"]

@@ -1,6 +1,7 @@
 """Calibration: its programs, their kinds, going on after an interruption. No time is asserted."""
 
 import contextlib
+import inspect
 import json
 import math
 import warnings
@@ -13,6 +14,7 @@ from hypothesis import strategies as st
 import weft
 from weft import pvar
 from weft._core import UsageError
+from weft.cli import estimating
 from weft.estimation import calibrating, costs_file, kinds, random_programs, statements
 from weft.estimation import pace as pace_module
 from weft.estimation.curves import Work
@@ -261,10 +263,37 @@ def test_kinds_know_what_costs_depend_on():
     assert by_numpy[:2] == ("where 8 bytes by numpy", "where 8 bytes by numpy")
     assert not by_numpy.work.converted
     into_zeros = kind(lambda vp, x: weft.pvar.send(x, vp.address() * 0, combine="min"))
-    assert into_zeros.name == "send min float32, in order, filled"
+    assert into_zeros.name == "send max float32, in order, filled"
     kept = kind(lambda vp, x: weft.pvar.send(x, vp.address() * 0, combine="min", into=vp.zeros("float32")))
-    assert kept.name == "send min float32, in order"
+    assert kept.name == "send max float32, in order"
     assert kind(lambda vp, x: weft.pvar.send(x, vp.address() * 0, combine="add")).name == "send add float32, in order"
+
+
+def test_what_differs_in_one_instruction_of_equal_time_is_one_kind():
+    x = weft.pvar.VPSet(64).zeros("int32")
+
+    def name(run):
+        with weft.pvar.metered(x.vp) as meter:
+            run()
+        return kinds.of(meter.sequence[-1]).name
+
+    assert name(lambda: x - x) == name(lambda: x + x) == "add int32"
+    assert name(lambda: x >= x) == name(lambda: x < 3) == "less int32"
+    assert name(lambda: weft.pvar.reduce(x, "min")) == name(lambda: weft.pvar.reduce(x, "max")) == "reduce max int32"
+    assert name(lambda: weft.pvar.scan(x, "min")) == name(lambda: weft.pvar.scan(x, "max"))
+    # numpy has no loop of vectors for the larger of elements and one number.
+    assert name(lambda: weft.pvar.minimum(x, x)) == "maximum int32"
+    assert name(lambda: weft.pvar.minimum(x, 3)) == "maximum int32 by a number"
+
+
+def test_sines_cost_by_how_often_the_quadrant_changes():
+    angles = weft.pvar.VPSet(6).array(np.array([0.1, 0.2, 3.0, 3.1, 6.2, 4.7]))
+    with weft.pvar.metered(angles.vp) as meter:
+        weft.pvar.sin(angles)
+        weft.pvar.cos(angles.astype("float32"))
+        weft.pvar.exp(angles)
+    assert [one.quadrants for one in meter.sequence if one.kind == "float_function"] == [4, 0, 0]
+    assert kinds.of(meter.sequence[0]).work.terms()["quadrant"] == pytest.approx(16 / 2052)
 
 
 def test_of_an_array_that_messages_come_from_only_what_they_touch_counts():
@@ -337,6 +366,15 @@ def test_full_pace_is_what_a_tenth_of_the_probes_are_as_fast_as():
     assert pace.usual == (2e-6, 3e-6)
     assert pace.full(Probe(2.2e-6, 3.5e-6))
     assert not pace.full(Probe(2.2e-6, 4e-6))
+
+
+def test_only_programs_that_were_not_at_full_pace_are_corrected():
+    kind = kinds.Kind("add float32", "fast", Work(8, 64))
+    core = [1.0] * 5 + [1.15, 1.5]
+    programs = [Timed((8,), ((kind, 3e-6),), Probe(1e-6 * by, 1e-6), (0,)) for by in core]
+    corrected, slow = calibrating._at_full_pace(programs)
+    assert [one.operations[0][1] for one in corrected] == [3e-6] * 6 + [pytest.approx(2e-6)]
+    assert slow == pytest.approx(1 / 7)
 
 
 def test_ranks_count_elements_as_often_as_their_sort_goes_through_them():
@@ -419,3 +457,8 @@ def test_a_calibration_that_is_finished_is_not_gone_on_with(small, tmp_path):
     with pytest.raises(UsageError, match=r"c\.toml exists: --force"):
         calibrating.calibrate(path, programs=16)
     assert path.read_text() == "mine"
+
+
+def test_the_command_times_as_many_programs_as_the_function():
+    options = inspect.signature(estimating.calibrate).parameters
+    assert (options["programs"].default, options["budget"].default) == (calibrating.PROGRAMS, calibrating.BUDGET)

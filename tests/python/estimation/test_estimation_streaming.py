@@ -140,14 +140,26 @@ def test_planned_shifts_of_distributed_arrays_are_counted(native):
     assert found.total.real_s < 5 * six.single_s
 
 
-def test_machines_without_costs_of_shifts_say_that_they_are_not_counted(native):
+def test_planned_shifts_of_a_gpu_are_a_launch_and_what_they_stream(native):
+    found = weft.estimate(PROGRAMS / "stencil27.py", "hgx-h100", arguments=["--size", "256"])
+    (line,) = found.lines
+    assert (line.operation, line.count, line.cm_s) == ("polyshift", 5, None)
+    # 26 shifts that read and write 256^3 doubles at 3.35 TB/s, and five launches of 2.5 us.
+    assert line.real_s == pytest.approx(26 * 2 * 256**3 * 8 / 3.35e12 + 5 * 2.5e-6, rel=0.01)
+
+
+def test_machines_without_costs_of_shifts_say_that_they_are_not_counted(native, tmp_path):
+    text, _, _ = weft.machine("cm2-8k").to_toml().partition("\n[shifts]")
+    _, _, rest = weft.machine("cm2-8k").to_toml().partition("\n[primitives]")
+    (tmp_path / "cm2.toml").write_text(f"{text}\n[primitives]{rest}")
+
     def program():
         geometry = weft.arrays.Geometry(8)
         geometry.polyshift(float, shifts=[(1, 0)])(geometry.zeros())
         x("float32", 8) + 1
 
-    found = weft.estimate(program, "hgx-h100")
+    found = weft.estimate(program, tmp_path / "cm2.toml")
     assert "polyshift" not in [line.operation for line in found.lines]
     assert any("1 exchanges of planned shifts are not counted" in note for note in found.notes)
-    with pytest.raises(weft.UsageError, match="hgx-h100 has no costs of planned shifts.*cm200 has them"):
-        weft.estimate(PROGRAMS / "stencil27.py", "hgx-h100", arguments=["--size", "8"])
+    with pytest.raises(weft.UsageError, match="cm2-8k has no costs of planned shifts.*cm200 has them"):
+        weft.estimate(PROGRAMS / "stencil27.py", tmp_path / "cm2.toml", arguments=["--size", "8"])
