@@ -21,6 +21,7 @@ from pathlib import Path
 
 from benches.benchmark import Benchmark, Need, positive
 from benches.recording import ROOT, Report
+from weft.launch import mpiexec
 
 LIMIT = 60.0
 """Seconds that a program may take, start and end of Python and MPI on a busy machine among them."""
@@ -147,7 +148,9 @@ class Campaign:
         path = folder / f"calls_{number}.py"
         path.write_text(program(self.draw, ranks, kind))
         variables = {"PYTHONPATH": str(ROOT / "python"), "WEFT_SHARED_MEMORY": shared, "WEFT_BLOCKED_LIMIT": "0"}
-        words = ["mpiexec", "-n", str(ranks), sys.executable, str(path)]
+        variables |= mpiexec.OVERSUBSCRIBING
+        # The launcher of the library that ranks load: one of PATH may be of another.
+        words = [*mpiexec.command(), "-n", str(ranks), sys.executable, str(path)]
         start = time.monotonic()
         said = ""
         try:
@@ -165,6 +168,7 @@ class Campaign:
             self.wrong.append(f"program {number} ({kind}, {ranks} ranks, shared memory {shared}): {why}")
             print(self.wrong[-1])
             if self.chosen.keep:
+                self.chosen.keep.mkdir(parents=True, exist_ok=True)
                 (self.chosen.keep / path.name).write_text(f"{path.read_text()}'''\n{said}\n'''")
 
 

@@ -55,7 +55,8 @@ FORMATS = {
             calls=("read_machine",),
             words=("hypercube", "torus", "mesh", "fat-tree", "dragonfly", "crossbar", "dimension", "extents", "nodes",
                    "source", "value", "unit", "[topology]", "[[protocols]]", "up_to", "wormhole", "circuit",
-                   "store-and-forward", "[packets]", "memory_channels", "rendezvous", "buffered"),
+                   "store-and-forward", "[packets]", "[cache]", "all_missed_bytes", "memory_channels", "rendezvous",
+                   "buffered"),
             seeds=(*(f"crates/machine/machines/{name}.toml" for name in (
                 "ipsc860", "iwarp64", "frontera", "cm2-8k", "hgx-h100", "multi-psi-v1", "tpu-v4")),),
         ),

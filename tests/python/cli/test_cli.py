@@ -44,6 +44,7 @@ def weft(stand_ins, command):
         ("compare alpha", "a comparison needs two subjects or more"),
         ("reproduce dunigan-1992", "there is no paper 'dunigan-1992'; did you mean 'dunigan-1991'?"),
         ("machines show alfa", "did you mean 'alpha'?"),
+        ("machines mine.toml", "`weft machines show mine.toml` shows a machine"),
         ("machines grain alfa", "did you mean 'alpha'?"),
         ("machines grain missing.csv", "missing.csv: No such file or directory"),
         ("measure arithmetic --ranks 4", "arithmetic runs on one rank: it is of one node and sends no messages"),
