@@ -61,11 +61,7 @@ fn an_idle_machine_takes_the_time_of_its_formula() {
             .collect();
         let bytes = vec![0, 1, 100, 101, 1024, 1025, 5000, 65536];
         for ((hops, bytes), seconds) in echo(&machine, bytes, distances) {
-            let formula = machine.message_time(bytes, hops as usize);
-            let rendezvous = machine.protocol(bytes).completion == weft_machine::Completion::Rendezvous;
-            // The formula leaves out the request and the clearance of a rendezvous.
-            let handshake = if rendezvous { 2.0 * f64::from(hops) * machine.protocol(bytes).hop_time } else { 0.0 };
-            let expected = formula + handshake;
+            let expected = machine.message_time(bytes, hops as usize);
             // Time in the simulator is whole picoseconds.
             assert!(
                 (seconds - expected).abs() < 1e-6 * expected + 1e-12,

@@ -1,6 +1,6 @@
 //! What messages cost on an idle machine, in closed form.
 
-use crate::description::{Machine, Protocol, Switching, line_time};
+use crate::description::{Completion, Machine, Protocol, Switching, line_time};
 
 impl Machine {
     /// Seconds from the call of the send to the end of the receive of a message of `bytes` bytes over `hops` links,
@@ -10,6 +10,8 @@ impl Machine {
     /// Of several packets, acknowledged ones cost what as many messages cost. Others pay the overheads once; with
     /// store-and-forward switching they follow each other over the links, so that `k` packets of time `t` a link and a
     /// last one of time `u` take `(k + hops - 1) t + u`, and otherwise they cross the links as one train.
+    ///
+    /// A rendezvous takes [`Machine::handshake_time`] more.
     ///
     /// No hops is a message of a node to itself: [`Machine::self_time`].
     ///
@@ -26,6 +28,22 @@ impl Machine {
         if hops == 0 {
             return self.self_time(bytes);
         }
+        self.handshake_time(bytes, hops) + self.transfer_time(bytes, hops)
+    }
+
+    /// Seconds for which a message of `bytes` bytes waits until its request has crossed `hops` links and the clearance
+    /// has come back: twice the headers' time if it is sent by rendezvous, 0 otherwise. Neither has bytes that count.
+    pub fn handshake_time(&self, bytes: u64, hops: usize) -> f64 {
+        let protocol = self.protocol(bytes);
+        match protocol.completion {
+            Completion::Rendezvous => 2.0 * hops as f64 * protocol.hop_time,
+            Completion::Buffered | Completion::Injected => 0.0,
+        }
+    }
+
+    /// [`Machine::message_time`] over one link or more without the handshake of a rendezvous: what a message takes that
+    /// asks for no receive, such as one to the memory of another rank.
+    pub fn transfer_time(&self, bytes: u64, hops: usize) -> f64 {
         let protocol = self.protocol(bytes);
         let Some(packets) = &self.packets else {
             return overhead(protocol, bytes) + self.path_time(protocol, bytes, hops);

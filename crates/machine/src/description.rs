@@ -28,7 +28,8 @@ pub struct Figure {
 ///
 /// `p.send_overhead + p.send_byte_time n + path + p.receive_overhead + p.receive_byte_time n`, where `path` is
 /// `h (p.hop_time + p.byte_time n)` with store-and-forward switching and `h p.hop_time + p.byte_time n` otherwise.
-/// [`Machine::message_time`] evaluates it, packets included.
+/// A rendezvous takes `2 h p.hop_time` more, for the request and the clearance. [`Machine::message_time`] evaluates it,
+/// packets included.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Machine {
     /// Short name, as on the command line: `ipsc860`.

@@ -169,7 +169,7 @@ impl Core {
     /// The time in the network of a message that meets no other: packets of these requests are not followed.
     fn uncontended(&mut self, (from, to): (usize, usize), bytes: u64) -> Picos {
         let hops = self.machine.topology.hops(from, to);
-        let whole = Picos::from_seconds(self.machine.message_time(bytes, hops));
+        let whole = Picos::from_seconds(self.machine.transfer_time(bytes, hops));
         let (send, receive) = self.overheads(bytes);
         Picos(whole.0.saturating_sub((send + receive).0))
     }
