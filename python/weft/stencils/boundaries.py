@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -122,6 +122,15 @@ def is_value(boundary: Any) -> bool:
 def is_of_both_ends(boundary: Any) -> bool:
     """Whether it is a boundary that the kernels know: CSHIFT's or EOSHIFT's, the same at both ends."""
     return is_circular(boundary) or not (isinstance(boundary, (str, Ends)) or is_function(boundary))
+
+
+def is_indexed_by_result(boundary: Sequence[Any], offsets: Iterable[tuple[int, ...]]) -> bool:
+    """Whether a boundary array is indexed by the result's position along an earlier axis, as by EOSHIFT, where points
+    are elsewhere along it: what lies beyond then depends on the point."""
+    if not all(map(is_of_both_ends, boundary)):
+        return False
+    arrays = [axis for axis, one in enumerate(boundary) if is_array(one) and np.ndim(one)]
+    return any(offset[axis] and any(offset[:axis]) for offset in offsets for axis in arrays)
 
 
 def shape_of(axis: int, grid: tuple[int, ...], site: tuple[int, ...]) -> tuple[int, ...]:

@@ -13,6 +13,7 @@ from weft import UsageError
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "stencils"))
 
+import shift_formulation
 from beyond import MAPS, apply, element
 from test_stencils_boundaries import case, slope
 from test_stencils_by_numpy import SEEDS, other_case
@@ -102,6 +103,52 @@ def stencils():
         geometry = weft.arrays.Geometry(many.shape, serial=[1 + axis for axis in sites])
         assert np.array_equal(stencil(geometry.distribute(many)).gather(None)[1], -wanted if linear(boundary) else
                               apply(points, -x, boundary, site_rank)), seed  # fmt: skip
+
+
+def corners_of_eoshift():
+    """Arrays beyond both ends, which points that reach beyond two ends find elsewhere than ghosts would have them."""
+    for seed in range(60):
+        generator = np.random.default_rng(seed)
+        rank = int(generator.integers(2, 6))
+        grid = tuple(map(int, generator.integers(1, (9, 6, 4, 3)[rank - 2], rank)))
+        site = ((), (2,))[seed % 2]
+        dtype = np.dtype(("f4", "f8", "c8", "i4", "i1", "f2", "G")[generator.integers(7)])
+
+        def random(shape, dtype=dtype, generator=generator):
+            values = generator.integers(-4, 5, shape)
+            return (values + 1j * generator.integers(-4, 5, shape) if dtype.kind == "c" else values).astype(dtype)
+
+        reach = 2 if seed % 3 else 9
+        points = {tuple(map(int, generator.integers(-reach, reach + 1, rank))): random(()) for _ in range(3)}
+        points[(1, *(0,) * (rank - 2), 1)] = random(grid) if seed % 5 == 0 else random(())
+        faces = [random(grid[:axis] + grid[axis + 1 :] + site) for axis in range(rank)]
+        boundary = [("circular", int(generator.integers(4)), face)[generator.integers(3)] for face in faces[:-1]]
+        boundary.append(faces[-1])
+        x = random(grid + site)
+        stencil = weft.arrays.stencil(points, boundary=tuple(boundary), site_rank=len(site))
+        many = np.stack([x, x[::-1]])
+        geometry = weft.arrays.Geometry(many.shape, serial=range(1 + rank, many.ndim))
+        a, b = geometry.distribute(many, halo=(0, 1, *(0,) * (many.ndim - 2))), geometry.distribute(many)
+        by_loop = seed in (1, 5) and dtype != "G" and importlib.util.find_spec("numba") is not None
+        update = weft.arrays.Update(lambda s, b: s - b, {"s": (stencil, "a")}, "b", compiled=by_loop)
+        with geometry.stencil(stencil, dtype) as plan:
+            bound = plan.bind(geometry.distribute(many, halo=plan.halo), geometry.zeros(dtype))
+            bound()
+            assert plan.explain()
+            for _ in range(2):
+                wanted = shift_formulation.apply(points, many, boundary, len(site))
+                assert np.array_equal(stencil(a).gather(None), wanted), seed
+                assert np.array_equal(plan(b, b).gather(None), wanted), seed
+                b.local[...] = a.local
+                update(a=a, b=b)
+                assert np.array_equal(b.gather(None), wanted - many), seed
+                again = shift_formulation.apply(points, wanted, boundary, len(site))
+                assert np.array_equal(stencil(a, steps=2).gather(None), again), seed
+                # Read at each call.
+                faces[-1][...] = faces[-1][::-1].copy()
+                b.local[...] = a.local
+        with pytest.raises(UsageError, match="was released"):
+            plan(a)
 
 
 def linear(boundary):
