@@ -219,6 +219,7 @@ class Box:
             raise UsageError(f"the boundary of axis {axis} is complex, the array is {self.dtype.name}")
         if values.dtype.kind not in "biufc":
             raise UsageError(f"the boundary function of axis {axis} returns {values.dtype}, not numbers")
+        boundaries.check_held(values, f"the boundary function of axis {axis}", self.dtype)
         try:
             return np.broadcast_to(values, shape).reshape(shape + (1,) * len(self.site))
         except ValueError:
