@@ -203,6 +203,10 @@ class Stencil:
             self._plans[key] = plan
         return plan
 
+    def __getstate__(self) -> dict[str, Any]:
+        """What copies and pickles have: plans belong to this object, and to its process."""
+        return {**self.__dict__, "_plans": {}}
+
     def plan(
         self, shape: tuple[int, ...], dtype: Any = np.float64, *, steps: int = 1, threads: int | None = None
     ) -> StencilPlan:

@@ -1,8 +1,10 @@
 """Boundaries of each end over ranks: `boundary_program.py SCENARIO`; prints `SCENARIO: ok` where all is well."""
 
+import gc
 import importlib.util
 import itertools
 import sys
+import weakref
 from pathlib import Path
 
 import numpy as np
@@ -149,6 +151,32 @@ def corners_of_eoshift():
                 b.local[...] = a.local
         with pytest.raises(UsageError, match="was released"):
             plan(a)
+
+
+def plans_end_with_their_stencil():
+    """No plan is left for a garbage collection, which may run on any thread: its exchanges belong to this one."""
+    geometry = weft.arrays.Geometry((6, 5))
+    x, rim = geometry.distribute(np.ones((6, 5), "f4")), np.ones(5, "f4")
+    gc.collect()
+    gc.disable()
+    for end in ("circular", "reflect", (rim, "reflect"), rim, lambda i, j: i):
+        for dtype in ("f4", "i4"):
+            face = end if end is not rim or dtype == "f4" else rim.astype("i4")
+            face = (rim.astype("i4"), "reflect") if isinstance(end, tuple) and dtype == "i4" else face
+            stencil = weft.arrays.stencil({(1, 1): 1}, boundary=(face, 0))
+            field = geometry.distribute(x.gather(None).astype(dtype))
+            update = weft.arrays.Update(lambda s: s, {"s": (stencil, "a")}, "b")
+            update(a=field, b=geometry.zeros(dtype))
+            stencil(field)
+            with geometry.stencil(stencil, dtype) as other:
+                other(field)
+            plans = [weakref.ref(plan) for plan in (*stencil._plans.values(), other)]
+            kept = [weakref.ref(one) for sums in update._plans.values() for one in sums.values()]
+            del stencil, update, other
+            assert len(plans) == 2
+            assert len(kept) == 1
+            assert all(reference() is None for reference in plans + kept), (end, dtype)
+    gc.enable()
 
 
 def linear(boundary):

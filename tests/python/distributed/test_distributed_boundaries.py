@@ -16,6 +16,7 @@ PROGRAM = Path(__file__).parent / "boundary_program.py"
         "stencils",
         "stencils_by_numpy",
         "corners_of_eoshift",
+        "plans_end_with_their_stencil",
         "distributed_coefficients",
         "updates",
         "mistakes",
