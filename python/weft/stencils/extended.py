@@ -120,16 +120,18 @@ class Part:
     def apply(self, x: Array, out: Array) -> None:
         """Computes the region's sites of `out`; both are whole arrays with at most one axis of right-hand sides."""
         sides = x.shape[: x.ndim - len(self._box.extents) - len(self._site)]
-        box = self._memory.get(sides)
+        # Taken out while it is in use: another thread that calls the plan meanwhile makes a box of its own.
+        box = self._memory.pop(sides, None)
         if box is None:
             self._memory.clear()
-            box = self._memory[sides] = np.zeros(sides + self._box.extents + self._site, self._dtype)
+            box = np.zeros(sides + self._box.extents + self._site, self._dtype)
         for into, source in self._copies:
             box[into] = x[source]
         self._box.finish(box)
         for held, values in self._refreshed:
             np.copyto(held, values)
         self._plan.apply_region(box, out[slices(self.region, self._site)], self._inside)
+        self._memory[sides] = box
 
 
 class ExtendedStencilPlan(StencilPlan):

@@ -1,5 +1,8 @@
 """Boundaries of each end of each axis: against one element at a time, and against numpy.pad."""
 
+import sys
+from concurrent.futures import ThreadPoolExecutor
+
 import numpy as np
 import pytest
 from beyond import MAPS, apply
@@ -175,3 +178,23 @@ def test_what_does_not_fit(native):
         weft.arrays.stencil({1: 1.0}, boundary=((1j, 0),)).plan(3)
     with pytest.raises(weft.UsageError, match="the boundary of axis 0 is complex, the array is float64"):
         weft.arrays.stencil({1: 1.0}, boundary=((0, lambda i: 1j * i),)).plan(3)
+
+
+@pytest.mark.parametrize("dtype", ["f8", "i4", "c8"])
+def test_several_threads_call_one_stencil(native, dtype):
+    """Each has its own copy of what lies near the ends."""
+    stencil = weft.arrays.stencil({(1, 0): 2, (-1, 1): -1, (0, -2): 3}, boundary=("reflect", ("symmetric", 5)))
+    plan = stencil.plan((30, 200), dtype)
+    arrays = [np.random.default_rng(seed).integers(-9, 9, (30, 200)).astype(dtype) for seed in range(4)]
+    expected = [apply(stencil.points, x, [("reflect",) * 2, ("symmetric", 5)]) for x in arrays]
+
+    def calls(number):
+        return [np.array_equal(call(arrays[number]), expected[number]) for _ in range(60) for call in (plan, stencil)]
+
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        with ThreadPoolExecutor(4) as threads:
+            assert all(map(all, threads.map(calls, range(4))))
+    finally:
+        sys.setswitchinterval(interval)
