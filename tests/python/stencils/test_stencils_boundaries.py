@@ -1,5 +1,7 @@
 """Boundaries of each end of each axis: against one element at a time, and against numpy.pad."""
 
+import copy
+import pickle
 import sys
 from concurrent.futures import ThreadPoolExecutor
 
@@ -198,3 +200,22 @@ def test_several_threads_call_one_stencil(native, dtype):
             assert all(map(all, threads.map(calls, range(4))))
     finally:
         sys.setswitchinterval(interval)
+
+
+def difference(x, m):
+    return m - x
+
+
+def test_copies_and_pickles_of_what_was_called(native):
+    """Plans that a stencil keeps are not copied."""
+    x, new = np.arange(4.0), np.zeros(4)
+    stencil = weft.arrays.stencil({1: 1.0, -1: np.full(4, 2.0)}, boundary="reflect")
+    update = weft.arrays.Update(difference, {"m": (stencil, "x")}, "new")
+    expected = stencil(x)
+    for other in (copy.copy(stencil), copy.deepcopy(stencil), pickle.loads(pickle.dumps(stencil))):
+        np.testing.assert_array_equal(other(x), expected)
+    update(x=x, new=new)
+    for again in (copy.copy(update), copy.deepcopy(update), pickle.loads(pickle.dumps(update))):
+        new[:] = 0
+        again(x=x, new=new)
+        np.testing.assert_array_equal(new, expected - x)
