@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import sys
 import threading
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Literal, NoReturn
 
@@ -552,7 +552,7 @@ def vp_ratio(shape: Sequence[int], processors: int) -> int:
 
 
 def _extents(shape: Any) -> tuple[int, ...]:
-    extents: Sequence[Any] = [shape] if isinstance(shape, int | np.integer) else list(shape)
+    extents: Sequence[Any] = list(shape) if isinstance(shape, Iterable) else [shape]
     if not 1 <= len(extents) <= MAX_AXES:
         raise UsageError(f"a VP set has 1 to {MAX_AXES} axes, not {len(extents)}")
     for extent in extents:

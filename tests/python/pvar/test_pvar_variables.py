@@ -270,6 +270,7 @@ def test_orders_coordinates_and_addresses():
 
 
 MISTAKES = [
+    (lambda vp: weft.pvar.VPSet(2.5), "the shape has 2.5; expected whole numbers of 0 or more"),
     (lambda vp: weft.pvar.VPSet((3, -1)), "the shape has -1; expected whole numbers of 0 or more"),
     (lambda vp: weft.pvar.VPSet((3, 2.5)), "the shape has 2.5"),
     (lambda vp: weft.pvar.VPSet(()), "1 to 31 axes, not 0"),
