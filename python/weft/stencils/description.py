@@ -19,6 +19,9 @@ from weft.stencils.plan import StencilPlan
 MAX_AXES = 16
 """Axes that a stencil may have; beyond four numpy computes, not the kernels."""
 
+MAX_DISTANCE = 1 << 62
+"""How far offsets reach at most: indices are 64-bit integers."""
+
 KEPT_PLANS = 16
 """Plans of earlier calls that a stencil keeps."""
 
@@ -225,11 +228,12 @@ class Stencil:
 def offset_of(offset: Any) -> tuple[int, ...]:
     """An offset as a tuple of ints. Raises UsageError."""
     try:
-        if isinstance(offset, tuple):
-            return tuple(operator.index(distance) for distance in offset)
-        return (operator.index(offset),)
+        distances = tuple(map(operator.index, offset if isinstance(offset, tuple) else (offset,)))
     except TypeError:
         raise UsageError(f"offset {offset!r} is not a whole number along each axis, such as (1, 0)") from None
+    if any(abs(distance) > MAX_DISTANCE for distance in distances):
+        raise UsageError(f"offset {offset!r} is longer than any axis: expected distances of at most {MAX_DISTANCE}")
+    return distances
 
 
 def check_coefficient(offset: tuple[int, ...], coefficient: Any, rank: int) -> None:
