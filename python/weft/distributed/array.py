@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
@@ -111,6 +111,18 @@ class DistributedArray(ArrayOperations):
         result = DistributedArray(self.geometry, self.dtype, self.halo)
         result._memory[...] = self._memory
         return result
+
+    def __copy__(self) -> DistributedArray:
+        return self.copy()
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> DistributedArray:
+        return self.copy()
+
+    def __reduce__(self) -> NoReturn:
+        raise TypeError(
+            "a distributed array cannot be pickled, for each rank has a part of it: pickle x.gather(None), or write it "
+            "with weft.arrays.save"
+        )
 
     def gather(self, root: int | None = 0) -> NDArray[Any] | None:
         """The whole array on `root`, or, with None, on every rank. Collective.

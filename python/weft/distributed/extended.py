@@ -13,6 +13,7 @@ from numpy.typing import DTypeLike, NDArray
 
 from weft._core import Machine, UsageError
 from weft.distributed.array import DistributedArray, Halo
+from weft.distributed.by_shifts import ShiftedStencilPlan
 from weft.distributed.geometry import Geometry
 from weft.distributed.plans import HaloExchange
 from weft.distributed.stencils import DistributedStencilPlan, check_grid, is_enough, own_coefficient, own_halo
@@ -304,6 +305,8 @@ def ends_are_those_of_shifts(stencil: Any, dtype: DTypeLike) -> bool:
 def plan(geometry: Geometry, stencil: Stencil, dtype: DTypeLike, **options: Any) -> DistributedStencilPlan:
     """The plan of a stencil, whatever its boundaries."""
     if isinstance(stencil, Stencil) and not ends_are_those_of_shifts(stencil, dtype):
+        if boundaries.is_indexed_by_result(stencil.boundary, stencil.points):
+            return ShiftedStencilPlan(geometry, stencil, dtype, **options)
         return ExtendedDistributedStencilPlan(geometry, stencil, dtype, **options)
     return DistributedStencilPlan(geometry, stencil, dtype, **options)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import math
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -350,14 +351,16 @@ class _Parts:
         """This rank's part of an array within a copy of what its ghosts have too."""
         # What is one coefficient for a row stays so.
         held = whole[..., :1] if alike else whole
-        is_shared = self.components > 1 and not alike
+        sites = [self._sites(axis) for axis in range(len(self.grid) - alike)]
+        # Not `self`, which will have this function: a plan of this thread would be in a cycle with it.
+        real, repeats = self.real, 1 if alike else self.components
 
         def make(values: NDArray[Any]) -> NDArray[Any]:
             around = part(values)
-            for axis in range(len(self.grid) - alike):
-                around = np.take(around, self._sites(axis), axis=axis)
-            around = np.array(around, self.real, order="C")
-            return np.repeat(around[..., np.newaxis], self.components, axis=-1) if is_shared else around
+            for axis, along in enumerate(sites):
+                around = np.take(around, along, axis=axis)
+            around = np.array(around, real, order="C")
+            return np.repeat(around[..., np.newaxis], repeats, axis=-1) if repeats > 1 else around
 
         live = Live(held, make)
         around = live.own
@@ -382,10 +385,13 @@ class _Parts:
                 raise UsageError(f"the boundary of axis {axis} is complex, the array is {self.dtype.name}")
             return float(boundary)
 
+        sites = [self._sites(other) for other in range(len(self.grid)) if other != axis]
+        grid, site, dtype = self.grid, self.site, self.dtype
+
         def make(values: NDArray[Any]) -> NDArray[Any]:
-            face = boundaries.full(values, axis, self.grid, self.site, self.dtype)
-            for dimension, other in enumerate(other for other in range(len(self.grid)) if other != axis):
-                face = np.take(face, self._sites(other), axis=dimension)
+            face = boundaries.full(values, axis, grid, site, dtype)
+            for dimension, along in enumerate(sites):
+                face = np.take(face, along, axis=dimension)
             return np.ascontiguousarray(face)
 
         live = Live(np.asarray(boundary), make)
@@ -474,7 +480,9 @@ def applied(
     plans = stencil._plans
     plan = plans.get(key)
     if plan is None:
-        plan = geometry.stencil(stencil, x.dtype, halo=halo, threads=threads)
+        # Of a copy, which has no plans: in a cycle with its stencil, a plan would be ended by whichever thread collects
+        # garbage, and the exchanges of a rank belong to one thread.
+        plan = geometry.stencil(copy.copy(stencil), x.dtype, halo=halo, threads=threads)
         if len(plans) >= KEPT_PLANS:
             plans.pop(next(iter(plans)))
         plans[key] = plan

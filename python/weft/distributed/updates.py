@@ -14,7 +14,8 @@ from weft.distributed.geometry import Geometry
 from weft.distributed.operations import own_part
 from weft.distributed.plans import HaloExchange
 from weft.distributed.reducing import combined_partials
-from weft.stencils import Stencil
+from weft.distributed.stencils import DistributedStencilPlan
+from weft.stencils import Stencil, boundaries
 from weft.stencils.compiled import Span
 from weft.stencils.update import KEPT_PLANS, REDUCTIONS, Partial, Update
 
@@ -52,6 +53,31 @@ class _Source:
     def sums(self, rows: slice) -> NDArray[Any]:
         """The sums at some rows."""
         return self.local.sums(self.array, rows)
+
+
+class _Summed:
+    """A sum that is taken of the whole field first: ghosts cannot hold what lies beyond its ends."""
+
+    def __init__(self, plan: DistributedStencilPlan) -> None:
+        self._plan = plan
+        self._result: DistributedArray | None = None
+
+    def begin(self, field: DistributedArray) -> None:
+        """Takes it. Collective."""
+        self._result = self._plan(field, self._result)
+
+    def end(self) -> None:
+        """Nothing travels any more."""
+
+    def span(self) -> Span:
+        """Compiled loops do not take such sums themselves."""
+        raise NotImplementedError
+
+    def sums(self, rows: slice) -> NDArray[Any]:
+        """The sums at some rows."""
+        assert self._result is not None  # `begin` comes first
+        before = (slice(None),) * (self._result.ndim - self._plan.stencil.rank - self._plan.stencil.site_rank)
+        return self._result.local[(*before, rows)]
 
 
 def updated(update: Update, values: dict[str, Any], mask: Any) -> dict[str, Any]:
@@ -108,7 +134,7 @@ def _check(update: Update, fields: dict[str, Any], first: DistributedArray) -> N
             raise UsageError(f"{name} is another field too: a result needs an array of its own")
 
 
-def _sources(update: Update, first: DistributedArray) -> dict[str, _Source]:
+def _sources(update: Update, first: DistributedArray) -> dict[str, _Source | _Summed]:
     geometry = first.geometry
     key = ("distributed", id(geometry.communicator), geometry, first.dtype)
     kept: dict[Any, Any] = update._plans
@@ -118,15 +144,15 @@ def _sources(update: Update, first: DistributedArray) -> dict[str, _Source]:
         # The compiled loop looks for neighbours in ghosts, also where an axis begins again within the block.
         every_side = update.is_fusible(first.dtype)
         readers = [field for _, field in update.sums.values()]
-        kept[key] = {
-            name: _Source(
-                geometry,
-                Local(geometry, stencil, first.dtype, _reach(geometry, stencil) if every_side else None, 1),
-                readers.count(field) == 1,
-            )
-            for name, (stencil, field) in update.sums.items()
-        }
-    sources: dict[str, _Source] = kept[key]
+
+        def source(stencil: Stencil, field: str) -> _Source | _Summed:
+            if boundaries.is_indexed_by_result(stencil.boundary, stencil.points):
+                return _Summed(geometry.stencil(stencil, first.dtype))
+            halo = _reach(geometry, stencil) if every_side else None
+            return _Source(geometry, Local(geometry, stencil, first.dtype, halo, 1), readers.count(field) == 1)
+
+        kept[key] = {name: source(*one) for name, one in update.sums.items()}
+    sources: dict[str, _Source | _Summed] = kept[key]
     return sources
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import math
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, NoReturn
@@ -69,6 +70,9 @@ class ProcessorArrays:
         memory.check(length, f"arrays of {self.extents} of {target} on {vp.shape} virtual processors")
         self.data = np.zeros(shape, target)
         self._execution = Native(vp.execution.shape)
+
+    def __copy__(self) -> ProcessorArrays:
+        return copy.deepcopy(self)
 
     @property
     def dtype(self) -> np.dtype[Any]:

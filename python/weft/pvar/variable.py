@@ -239,6 +239,15 @@ class ParallelVariable:
         """A variable of its own with the same elements, whoever is selected."""
         return ParallelVariable(self.vp, self.data.copy(), self.word)
 
+    def __copy__(self) -> ParallelVariable:
+        return self.copy()
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> ParallelVariable:
+        return self.copy()
+
+    def __reduce__(self) -> NoReturn:
+        raise TypeError("a parallel variable cannot be pickled, for its VP set cannot: pickle x.numpy()")
+
     def astype(self, dtype: DTypeLike, /, *, bits: int | None = None) -> ParallelVariable:
         """The same elements in another dtype, or in words of other length (`bits`, of integers).
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 import sys
 import threading
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, NoReturn
 
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike
@@ -116,6 +116,16 @@ class VPSet:
         self._settle()
         if self._meter is not None:
             self._meter.note(self, "VP set")
+
+    def __copy__(self) -> VPSet:
+        return self
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> VPSet:
+        """Itself: copies of variables are variables of the same processors."""
+        return self
+
+    def __reduce__(self) -> NoReturn:
+        raise TypeError("a VP set cannot be pickled, for it belongs to the ranks of this run: pickle its shape")
 
     def _settle(self) -> None:
         with self._settling:
@@ -542,7 +552,7 @@ def vp_ratio(shape: Sequence[int], processors: int) -> int:
 
 
 def _extents(shape: Any) -> tuple[int, ...]:
-    extents: Sequence[Any] = [shape] if isinstance(shape, int | np.integer) else list(shape)
+    extents: Sequence[Any] = list(shape) if isinstance(shape, Iterable) else [shape]
     if not 1 <= len(extents) <= MAX_AXES:
         raise UsageError(f"a VP set has 1 to {MAX_AXES} axes, not {len(extents)}")
     for extent in extents:

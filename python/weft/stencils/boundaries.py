@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -124,6 +124,15 @@ def is_of_both_ends(boundary: Any) -> bool:
     return is_circular(boundary) or not (isinstance(boundary, (str, Ends)) or is_function(boundary))
 
 
+def is_indexed_by_result(boundary: Sequence[Any], offsets: Iterable[tuple[int, ...]]) -> bool:
+    """Whether a boundary array is indexed by the result's position along an earlier axis, as by EOSHIFT, where points
+    are elsewhere along it: what lies beyond then depends on the point."""
+    if not all(map(is_of_both_ends, boundary)):
+        return False
+    arrays = [axis for axis, one in enumerate(boundary) if is_array(one) and np.ndim(one)]
+    return any(offset[axis] and any(offset[:axis]) for offset in offsets for axis in arrays)
+
+
 def shape_of(axis: int, grid: tuple[int, ...], site: tuple[int, ...]) -> tuple[int, ...]:
     """The shape of a boundary array of an axis: one rank less than the array."""
     return grid[:axis] + grid[axis + 1 :] + site
@@ -137,6 +146,11 @@ def fitted(boundary: Any, axis: int, grid: tuple[int, ...], site: tuple[int, ...
     values = np.asarray(boundary)
     if np.iscomplexobj(values) and not np.issubdtype(dtype, np.complexfloating):
         raise UsageError(f"the boundary of axis {axis} is complex, the array is {np.dtype(dtype).name}")
+    if values.ndim and values.dtype.kind == "f" and np.dtype(dtype).kind in "iu":
+        raise UsageError(
+            f"the boundary of axis {axis} is of {values.dtype}, the array is {np.dtype(dtype).name}: give integers"
+        )
+    check_held(values, f"the boundary of axis {axis}", np.dtype(dtype))
     shape, others = shape_of(axis, grid, site), shape_of(axis, grid, ())
     if values.ndim == 0 or values.shape == shape:
         return values
@@ -147,6 +161,20 @@ def fitted(boundary: Any, axis: int, grid: tuple[int, ...], site: tuple[int, ...
         f"the boundary array of axis {axis} has shape {values.shape}; for a grid of {grid} it must have "
         f"{expected}: the grid without that axis"
     )
+
+
+def check_held(values: np.ndarray[Any, Any], what: str, dtype: np.dtype[Any]) -> None:
+    """Refuses numbers that integers of a type do not hold: assigned, they would wrap around or lose their fractions.
+
+    Raises UsageError.
+    """
+    if dtype.kind not in "iu" or not values.size:
+        return
+    limits = np.iinfo(dtype)
+    low, high = values.min(), values.max()
+    # Not all of what lies between two finite extremes need be whole.
+    if not (limits.min <= low and high <= limits.max and (values.dtype.kind != "f" or (values % 1 == 0).all())):
+        raise UsageError(f"{what} has values from {low} to {high}, not all of them whole numbers that {dtype} holds")
 
 
 def full(boundary: Any, axis: int, grid: tuple[int, ...], site: tuple[int, ...], dtype: Any) -> np.ndarray[Any, Any]:

@@ -18,6 +18,11 @@ MAX_KERNEL_AXES = 4
 """Axes that the kernels know."""
 
 
+def adding_type(dtype: np.dtype[Any]) -> np.dtype[Any]:
+    """The type in which terms of real numbers of a type are summed."""
+    return np.dtype(np.float32) if dtype == np.float16 else dtype
+
+
 class Sums:
     """A stencil of real numbers, `components` of them at each site.
 
@@ -48,7 +53,7 @@ class Sums:
         self._grid, self._dtype, self._components, self._steps = tuple(grid), dtype, components, steps
         self._points = [(offset, self._coefficient(value)) for offset, value in points]
         self._beyond = list(beyond)
-        self._adding = np.dtype(np.float32) if dtype == np.float16 else dtype
+        self._adding = adding_type(dtype)
 
     def _coefficient(self, value: Any) -> Any:
         if not isinstance(value, np.ndarray):

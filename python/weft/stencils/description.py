@@ -19,6 +19,9 @@ from weft.stencils.plan import StencilPlan
 MAX_AXES = 16
 """Axes that a stencil may have; beyond four numpy computes, not the kernels."""
 
+MAX_DISTANCE = 1 << 62
+"""How far offsets reach at most: indices are 64-bit integers."""
+
 KEPT_PLANS = 16
 """Plans of earlier calls that a stencil keeps."""
 
@@ -45,15 +48,16 @@ def stencil(points: Mapping[Offset, Any], *, boundary: Any = boundaries.CIRCULAR
     - a number, or an array of one rank less (the grid without that axis), as in EOSHIFT;
     - "reflect" and "symmetric": the elements of that end backwards, without and with the last one, as `numpy.pad` has
       them (Neumann conditions, with the end at an element and between two), at any distance;
-    - a function of position: called with an array of indices for each axis of the grid (those beyond the ends too; they
-      broadcast) when a plan is made;
+    - a function of position: called with an array of indices for each axis of the grid (they broadcast) when a plan is
+      made; indices lie beyond the ends of its axis, and of others where nothing continues the array;
     - "none": sites that would need what lies beyond are not computed: the result there is `x`.
 
     A place beyond the ends of several axes is what `numpy.pad` would put there, the axes taken one after another: the
     boundary of the last of them that is a number, an array or a function, else the array continued along each. Where
     all axes are circular or have a number or an array for both ends, the order is that of shifts: the array of an axis
     is indexed by the place of the result along earlier axes, and of the neighbour along later ones. Otherwise it is
-    indexed by the place of the neighbour along all other axes, the nearest where that lies beyond their ends too.
+    indexed by the place of the neighbour along all other axes; where that lies beyond their ends too, by the one that
+    the array continues with there, or the nearest.
 
     Arrays of coefficients and boundaries are read at each call, whatever their type, as the boundaries of
     `weft.arrays.eoshift` and `weft.arrays.polyshift` are: a change is seen by the next call, of a plan and of what is
@@ -203,6 +207,10 @@ class Stencil:
             self._plans[key] = plan
         return plan
 
+    def __getstate__(self) -> dict[str, Any]:
+        """What copies and pickles have: plans belong to this object, and to its process."""
+        return {**self.__dict__, "_plans": {}}
+
     def plan(
         self, shape: tuple[int, ...], dtype: Any = np.float64, *, steps: int = 1, threads: int | None = None
     ) -> StencilPlan:
@@ -221,11 +229,12 @@ class Stencil:
 def offset_of(offset: Any) -> tuple[int, ...]:
     """An offset as a tuple of ints. Raises UsageError."""
     try:
-        if isinstance(offset, tuple):
-            return tuple(operator.index(distance) for distance in offset)
-        return (operator.index(offset),)
+        distances = tuple(map(operator.index, offset if isinstance(offset, tuple) else (offset,)))
     except TypeError:
         raise UsageError(f"offset {offset!r} is not a whole number along each axis, such as (1, 0)") from None
+    if any(abs(distance) > MAX_DISTANCE for distance in distances):
+        raise UsageError(f"offset {offset!r} is longer than any axis: expected distances of at most {MAX_DISTANCE}")
+    return distances
 
 
 def check_coefficient(offset: tuple[int, ...], coefficient: Any, rank: int) -> None:

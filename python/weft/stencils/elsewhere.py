@@ -65,7 +65,7 @@ def _step(stencil: Stencil, x: Any) -> Step:
     """The formulation for an array."""
     if not all(map(boundaries.is_of_both_ends, stencil.boundary)):
         return by_padding
-    if needs_shifts(stencil):
+    if boundaries.is_indexed_by_result(stencil.boundary, stencil.points):
         return by_shifts
     if not is_jax(x):
         return by_slices
@@ -110,15 +110,6 @@ def _namespace(x: Any) -> Any:
     from array_api_compat import array_namespace
 
     return array_namespace(x)
-
-
-def needs_shifts(stencil: Stencil) -> bool:
-    """Whether values beyond the ends depend on the point and not on the place alone: a boundary array of an axis is
-    indexed as the result along earlier axes, so that points off along both see different values at one place."""
-    return any(
-        boundaries.is_array(boundary) and any(offset[axis] and any(offset[:axis]) for offset in stencil.points)
-        for axis, boundary in enumerate(stencil.boundary)
-    )
 
 
 def first_axis(stencil: Stencil, x: Any) -> int:

@@ -6,6 +6,7 @@ around it, and computed there.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -18,6 +19,9 @@ from weft.stencils.plan import Array, StencilPlan, coefficient_type, counted, em
 
 if TYPE_CHECKING:
     from weft.stencils.description import Stencil
+
+WHOLE_BYTES = 128 << 10
+"""Bytes of an array up to which all of it is copied with what lies around it: quicker than its rim piece by piece."""
 
 Region = list[Range]
 """First site and one past the last along each axis."""
@@ -96,6 +100,8 @@ class Part:
         self.region = region
         self._box = Box(grid, site, [boundaries.both(one) for one in stencil.boundary], ranges, dtype)
         self._copies = self._box.copies()
+        self._extents = self._box.extents
+        self._into = slices(region, site)
         starts = [start for start, _ in ranges]
         self._inside = [(start - o, stop - o) for (start, stop), o in zip(region, starts, strict=True)]
         self._site, self._dtype = site, dtype
@@ -119,17 +125,19 @@ class Part:
 
     def apply(self, x: Array, out: Array) -> None:
         """Computes the region's sites of `out`; both are whole arrays with at most one axis of right-hand sides."""
-        sides = x.shape[: x.ndim - len(self._box.extents) - len(self._site)]
-        box = self._memory.get(sides)
+        sides = x.shape[: x.ndim - len(self._extents) - len(self._site)]
+        # Taken out while it is in use: another thread that calls the plan meanwhile makes a box of its own.
+        box = self._memory.pop(sides, None)
         if box is None:
             self._memory.clear()
-            box = self._memory[sides] = np.zeros(sides + self._box.extents + self._site, self._dtype)
+            box = np.zeros(sides + self._extents + self._site, self._dtype)
         for into, source in self._copies:
             box[into] = x[source]
         self._box.finish(box)
         for held, values in self._refreshed:
             np.copyto(held, values)
-        self._plan.apply_region(box, out[slices(self.region, self._site)], self._inside)
+        self._plan.apply_region(box, out[self._into], self._inside)
+        self._memory[sides] = box
 
 
 class ExtendedStencilPlan(StencilPlan):
@@ -147,6 +155,8 @@ class ExtendedStencilPlan(StencilPlan):
         self._steps = counted("steps", steps)
         check(stencil, self._grid, self._site, self._dtype)
         computed, within_ends = within(stencil, self._grid)
+        if math.prod(self._tail) * self._dtype.itemsize <= WHOLE_BYTES:
+            within_ends = [(0, 0)] * len(computed)
         self._interior, rim = split(computed, within_ends)
         self._parts: list[Part] = []
         if 0 not in self._grid:

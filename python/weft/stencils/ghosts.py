@@ -193,9 +193,12 @@ class Box:
         else:
             others = [other for other in range(len(self.grid)) if other != axis]
             lines = np.ix_(*(self._lines(other)[slices[other]] for other in others)) if others else ()
+        # Not `self`, which has this function: what belongs to one thread and refers to a box would be in a cycle, and
+        # ended by whichever thread collects garbage.
+        grid, site, dtype = self.grid, self.site, self.dtype
 
         def put(box: Array) -> None:
-            values = boundaries.fitted(source, axis, self.grid, self.site, self.dtype)
+            values = boundaries.fitted(source, axis, grid, site, dtype)
             if values.ndim:
                 values = np.expand_dims(values[lines], axis)
             box[index] = values
@@ -219,6 +222,7 @@ class Box:
             raise UsageError(f"the boundary of axis {axis} is complex, the array is {self.dtype.name}")
         if values.dtype.kind not in "biufc":
             raise UsageError(f"the boundary function of axis {axis} returns {values.dtype}, not numbers")
+        boundaries.check_held(values, f"the boundary function of axis {axis}", self.dtype)
         try:
             return np.broadcast_to(values, shape).reshape(shape + (1,) * len(self.site))
         except ValueError:

@@ -368,7 +368,8 @@ def number(value: Any, what: str, dtype: np.dtype[Any]) -> Any:
     if dtype.kind not in "iu":
         return float(value)
     limits = np.iinfo(dtype)
-    if value != int(value) or not limits.min <= int(value) <= limits.max:
+    # Also of what is not finite, whose `int` is an error.
+    if not (limits.min <= value <= limits.max and value == int(value)):
         raise UsageError(f"{what} is {value}, the array is {dtype.name}: expected a whole number that it holds")
     return int(value)
 

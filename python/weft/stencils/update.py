@@ -115,6 +115,11 @@ class Update:
         self._plans: dict[Any, Any] = {}
         self._steps: dict[Any, tuple[Repeated, tuple[Array, ...]]] = {}
 
+    def __getstate__(self) -> dict[str, Any]:
+        """What copies and pickles have: plans and compiled loops belong to this object, and to its process."""
+        compiled = None if self._compiled is None else CompiledFunction(self._function)
+        return {**self.__dict__, "_plans": {}, "_steps": {}, "_compiled": compiled}
+
     def _check(self) -> None:
         if not self.sums or not (self.results or self.reductions):
             raise UsageError("an update has at least one sum, and one result or reduction")

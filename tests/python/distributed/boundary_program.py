@@ -1,8 +1,10 @@
 """Boundaries of each end over ranks: `boundary_program.py SCENARIO`; prints `SCENARIO: ok` where all is well."""
 
+import gc
 import importlib.util
 import itertools
 import sys
+import weakref
 from pathlib import Path
 
 import numpy as np
@@ -13,6 +15,7 @@ from weft import UsageError
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "stencils"))
 
+import shift_formulation
 from beyond import MAPS, apply, element
 from test_stencils_boundaries import case, slope
 from test_stencils_by_numpy import SEEDS, other_case
@@ -102,6 +105,78 @@ def stencils():
         geometry = weft.arrays.Geometry(many.shape, serial=[1 + axis for axis in sites])
         assert np.array_equal(stencil(geometry.distribute(many)).gather(None)[1], -wanted if linear(boundary) else
                               apply(points, -x, boundary, site_rank)), seed  # fmt: skip
+
+
+def corners_of_eoshift():
+    """Arrays beyond both ends, which points that reach beyond two ends find elsewhere than ghosts would have them."""
+    for seed in range(60):
+        generator = np.random.default_rng(seed)
+        rank = int(generator.integers(2, 6))
+        grid = tuple(map(int, generator.integers(1, (9, 6, 4, 3)[rank - 2], rank)))
+        site = ((), (2,))[seed % 2]
+        dtype = np.dtype(("f4", "f8", "c8", "i4", "i1", "f2", "G")[generator.integers(7)])
+
+        def random(shape, dtype=dtype, generator=generator):
+            values = generator.integers(-4, 5, shape)
+            return (values + 1j * generator.integers(-4, 5, shape) if dtype.kind == "c" else values).astype(dtype)
+
+        reach = 2 if seed % 3 else 9
+        points = {tuple(map(int, generator.integers(-reach, reach + 1, rank))): random(()) for _ in range(3)}
+        points[(1, *(0,) * (rank - 2), 1)] = random(grid) if seed % 5 == 0 else random(())
+        faces = [random(grid[:axis] + grid[axis + 1 :] + site) for axis in range(rank)]
+        boundary = [("circular", int(generator.integers(4)), face)[generator.integers(3)] for face in faces[:-1]]
+        boundary.append(faces[-1])
+        x = random(grid + site)
+        stencil = weft.arrays.stencil(points, boundary=tuple(boundary), site_rank=len(site))
+        many = np.stack([x, x[::-1]])
+        geometry = weft.arrays.Geometry(many.shape, serial=range(1 + rank, many.ndim))
+        a, b = geometry.distribute(many, halo=(0, 1, *(0,) * (many.ndim - 2))), geometry.distribute(many)
+        by_loop = seed in (1, 5) and dtype != "G" and importlib.util.find_spec("numba") is not None
+        update = weft.arrays.Update(lambda s, b: s - b, {"s": (stencil, "a")}, "b", compiled=by_loop)
+        with geometry.stencil(stencil, dtype) as plan:
+            bound = plan.bind(geometry.distribute(many, halo=plan.halo), geometry.zeros(dtype))
+            bound()
+            assert plan.explain()
+            for _ in range(2):
+                wanted = shift_formulation.apply(points, many, boundary, len(site))
+                assert np.array_equal(stencil(a).gather(None), wanted), seed
+                assert np.array_equal(plan(b, b).gather(None), wanted), seed
+                b.local[...] = a.local
+                update(a=a, b=b)
+                assert np.array_equal(b.gather(None), wanted - many), seed
+                again = shift_formulation.apply(points, wanted, boundary, len(site))
+                assert np.array_equal(stencil(a, steps=2).gather(None), again), seed
+                # Read at each call.
+                faces[-1][...] = faces[-1][::-1].copy()
+                b.local[...] = a.local
+        with pytest.raises(UsageError, match="was released"):
+            plan(a)
+
+
+def plans_end_with_their_stencil():
+    """No plan is left for a garbage collection, which may run on any thread: its exchanges belong to this one."""
+    geometry = weft.arrays.Geometry((6, 5))
+    x, rim = geometry.distribute(np.ones((6, 5), "f4")), np.ones(5, "f4")
+    gc.collect()
+    gc.disable()
+    for end in ("circular", "reflect", (rim, "reflect"), rim, lambda i, j: i):
+        for dtype in ("f4", "i4"):
+            face = end if end is not rim or dtype == "f4" else rim.astype("i4")
+            face = (rim.astype("i4"), "reflect") if isinstance(end, tuple) and dtype == "i4" else face
+            stencil = weft.arrays.stencil({(1, 1): 1}, boundary=(face, 0))
+            field = geometry.distribute(x.gather(None).astype(dtype))
+            update = weft.arrays.Update(lambda s: s, {"s": (stencil, "a")}, "b")
+            update(a=field, b=geometry.zeros(dtype))
+            stencil(field)
+            with geometry.stencil(stencil, dtype) as other:
+                other(field)
+            plans = [weakref.ref(plan) for plan in (*stencil._plans.values(), other)]
+            kept = [weakref.ref(one) for sums in update._plans.values() for one in sums.values()]
+            del stencil, update, other
+            assert len(plans) == 2
+            assert len(kept) == 1
+            assert all(reference() is None for reference in plans + kept), (end, dtype)
+    gc.enable()
 
 
 def linear(boundary):

@@ -1,6 +1,8 @@
 """Distributed arrays as numpy's: `operations_program.py SCENARIO`; prints `SCENARIO: ok` where all is well."""
 
+import copy
 import operator
+import pickle
 import sys
 import warnings
 
@@ -283,6 +285,19 @@ def equal(function, *arrays):
         result = own.gather(None) if isinstance(own, weft.arrays.DistributedArray) else np.asarray(own)
         assert (result.shape, result.dtype) == (wanted.shape, wanted.dtype), (result.dtype, wanted.dtype)
         np.testing.assert_allclose(result, wanted, 1e-6)
+
+
+def copies():
+    """Python's copies are arrays of their own; pickles would be parts."""
+    geometry = weft.arrays.Geometry((5, 4))
+    a = geometry.distribute(whole((5, 4)), halo=1)
+    for other in (copy.copy(a), copy.deepcopy([a])[0]):
+        assert other.halo == a.halo
+        other.local[...] = 0
+        same(a, whole((5, 4)))
+        same(other, np.zeros((5, 4)))
+    with pytest.raises(TypeError, match="a distributed array cannot be pickled, .* weft.arrays.save"):
+        pickle.dumps(a)
 
 
 def arguments():

@@ -18,6 +18,7 @@ PROGRAM = Path(__file__).parent / "operations_program.py"
         "broadcasting",
         "parts",
         "redistribution",
+        "copies",
         "arguments",
         "nans",
         "separated",

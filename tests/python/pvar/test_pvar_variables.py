@@ -1,6 +1,8 @@
 """VP sets, selections, assignment, elementwise functions, word lengths."""
 
+import copy
 import operator
+import pickle
 
 import numpy as np
 import pvar_cases as cases
@@ -228,6 +230,24 @@ def test_words_of_any_length_wrap_around(bits, signed, seed):
     assert first == low
 
 
+def test_copies_are_variables_of_their_own():
+    vp = weft.pvar.VPSet(4)
+    x = vp.array([1, 2, 3, 4], bits=4)
+    rows = vp.arrays(2, np.int32)
+    for other in (copy.copy(x), copy.deepcopy({"x": x})["x"]):
+        other[...] = 7
+        assert x.numpy().tolist() == [1, 2, 3, 4]
+        assert (other.bits, other.vp) == (4, vp)
+    for arrays in (copy.copy(rows), copy.deepcopy(rows)):
+        arrays[1] = x
+        assert arrays[1].sum() == 10
+        assert rows[1].sum() == 0
+    with pytest.raises(TypeError, match=r"a parallel variable cannot be pickled, .*: pickle x.numpy\(\)"):
+        pickle.dumps(x)
+    with pytest.raises(TypeError, match="a VP set cannot be pickled, .*: pickle its shape"):
+        pickle.dumps(vp)
+
+
 def test_one_element():
     vp = weft.pvar.VPSet((4, 6))
     x = vp.address().astype(float)
@@ -250,6 +270,7 @@ def test_orders_coordinates_and_addresses():
 
 
 MISTAKES = [
+    (lambda vp: weft.pvar.VPSet(2.5), "the shape has 2.5; expected whole numbers of 0 or more"),
     (lambda vp: weft.pvar.VPSet((3, -1)), "the shape has -1; expected whole numbers of 0 or more"),
     (lambda vp: weft.pvar.VPSet((3, 2.5)), "the shape has 2.5"),
     (lambda vp: weft.pvar.VPSet(()), "1 to 31 axes, not 0"),

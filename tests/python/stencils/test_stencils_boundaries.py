@@ -1,11 +1,16 @@
 """Boundaries of each end of each axis: against one element at a time, and against numpy.pad."""
 
+import copy
+import pickle
+import sys
+from concurrent.futures import ThreadPoolExecutor
+
 import numpy as np
 import pytest
 from beyond import MAPS, apply
 
 import weft
-from weft.stencils import elsewhere
+from weft.stencils import elsewhere, extended
 
 STEPS = (-2, -1, 0, 1, 2)
 
@@ -57,7 +62,9 @@ def case(seed):
 
 
 @pytest.mark.parametrize("seed", range(120))
-def test_one_element_at_a_time(native, seed):
+def test_one_element_at_a_time(native, seed, monkeypatch):
+    if seed % 3:  # the pieces of which large arrays are made
+        monkeypatch.setattr(extended, "WHOLE_BYTES", 0)
     points, boundary, x, site_rank = case(seed)
     stencil = weft.arrays.stencil(points, boundary=tuple(boundary), site_rank=site_rank)
     expected = apply(points, x, boundary, site_rank)
@@ -175,3 +182,42 @@ def test_what_does_not_fit(native):
         weft.arrays.stencil({1: 1.0}, boundary=((1j, 0),)).plan(3)
     with pytest.raises(weft.UsageError, match="the boundary of axis 0 is complex, the array is float64"):
         weft.arrays.stencil({1: 1.0}, boundary=((0, lambda i: 1j * i),)).plan(3)
+
+
+@pytest.mark.parametrize("dtype", ["f8", "i4", "c8"])
+def test_several_threads_call_one_stencil(native, dtype):
+    """Each has its own copy of what lies near the ends."""
+    stencil = weft.arrays.stencil({(1, 0): 2, (-1, 1): -1, (0, -2): 3}, boundary=("reflect", ("symmetric", 5)))
+    plan = stencil.plan((30, 200), dtype)
+    arrays = [np.random.default_rng(seed).integers(-9, 9, (30, 200)).astype(dtype) for seed in range(4)]
+    expected = [apply(stencil.points, x, [("reflect",) * 2, ("symmetric", 5)]) for x in arrays]
+
+    def calls(number):
+        return [np.array_equal(call(arrays[number]), expected[number]) for _ in range(60) for call in (plan, stencil)]
+
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        with ThreadPoolExecutor(4) as threads:
+            assert all(map(all, threads.map(calls, range(4))))
+    finally:
+        sys.setswitchinterval(interval)
+
+
+def difference(x, m):
+    return m - x
+
+
+def test_copies_and_pickles_of_what_was_called(native):
+    """Plans that a stencil keeps are not copied."""
+    x, new = np.arange(4.0), np.zeros(4)
+    stencil = weft.arrays.stencil({1: 1.0, -1: np.full(4, 2.0)}, boundary="reflect")
+    update = weft.arrays.Update(difference, {"m": (stencil, "x")}, "new")
+    expected = stencil(x)
+    for other in (copy.copy(stencil), copy.deepcopy(stencil), pickle.loads(pickle.dumps(stencil))):
+        np.testing.assert_array_equal(other(x), expected)
+    update(x=x, new=new)
+    for again in (copy.copy(update), copy.deepcopy(update), pickle.loads(pickle.dumps(update))):
+        new[:] = 0
+        again(x=x, new=new)
+        np.testing.assert_array_equal(new, expected - x)

@@ -6,6 +6,7 @@ from beyond import apply
 from test_stencils_boundaries import array, end, number
 
 import weft
+from weft.stencils import extended
 
 SEEDS = 80
 
@@ -32,7 +33,9 @@ def other_case(seed):
 
 
 @pytest.mark.parametrize("seed", range(SEEDS))
-def test_one_element_at_a_time(native, seed):
+def test_one_element_at_a_time(native, seed, monkeypatch):
+    if seed % 3:  # the pieces of which large arrays are made
+        monkeypatch.setattr(extended, "WHOLE_BYTES", 0)
     points, boundary, x, site_rank = other_case(seed)
     stencil = weft.arrays.stencil(points, boundary=tuple(boundary), site_rank=site_rank)
     expected = apply(points, x, boundary, site_rank)
@@ -120,3 +123,30 @@ def test_antiperiodic_ghosts_of_any_pitch(native, dtype, ghosts):
         columns = np.arange(8) + offset
         wanted = x[:, columns % 8] * np.where(columns // 8 % 2, -1, 1).astype(dtype)
         assert np.array_equal(moved, wanted), offset
+
+
+@pytest.mark.parametrize("circular", [True, False])
+def test_boundaries_that_integers_do_not_hold(native, circular):
+    """Refused as numbers are, whether the kernels' boundaries are all there are or not; at each call."""
+    x = np.ones((3, 2), "i1")
+    other = "circular" if circular else "reflect"
+
+    def step(low):
+        return weft.arrays.stencil({(1, 0): 1, (0, 1): 1}, boundary=(low, other))
+
+    with pytest.raises(weft.UsageError, match="the boundary of axis 0 is of float64, the array is int8: give integers"):
+        step(np.array([0.5, 1.0]))(x)
+    with pytest.raises(weft.UsageError, match="of axis 0 has values from 1 to 300, not all of them whole numbers that"):
+        step(np.array([300, 1]))(x)
+    for value in (0.5, 200, float("nan"), -129):
+        with pytest.raises(weft.UsageError, match="the boundary function of axis 0 has values from .* that int8 holds"):
+            step(lambda i, j, value=value: value)(x)
+        with pytest.raises(weft.UsageError, match="a coefficient is .*, the array is int8: expected a whole number"):
+            weft.arrays.stencil({(1, 0): value}, boundary=("circular", other))(x)
+    assert step(lambda i, j: 3.0)(x)[-1, 0] == 4
+    edge = np.array([5, 6])
+    plan = step(edge).plan(x.shape, x.dtype)
+    assert plan(x)[-1, 0] == 6
+    edge[0] = 128
+    with pytest.raises(weft.UsageError, match="has values from 6 to 128"):
+        plan(x)

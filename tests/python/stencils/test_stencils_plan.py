@@ -81,6 +81,7 @@ def test_a_stencil_describes_itself():
         (lambda: weft.arrays.stencil({(0, 0): 1, (1,): 1}), r"different numbers of axes: \(0, 0\), \(1,\)"),
         (lambda: weft.arrays.stencil({(0,) * 17: 1}), "a stencil has 1 to 16 axes, not 17"),
         (lambda: weft.arrays.stencil({(0.5, 0): 1}), r"offset \(0.5, 0\) is not a whole number along each axis"),
+        (lambda: weft.arrays.stencil({(0, 10**30): 1}), "is longer than any axis: expected distances of at most"),
         (lambda: weft.arrays.stencil({1: 1, (1,): 2}), "an offset is there twice"),
         (lambda: weft.arrays.stencil({1: "a"}), r"the coefficient at \(1,\) is 'a': expected a number"),
         (lambda: weft.arrays.stencil({1: np.ones((2, 2))}), r"the coefficient at \(1,\) has 2 axes, the grid has 1"),
