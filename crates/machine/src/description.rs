@@ -114,7 +114,7 @@ pub struct Alternative {
 /// How a message crosses several links.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Switching {
-    /// Each node on the way receives the whole packet before it sends it on.
+    /// Each node or switch on the way receives the whole packet before it sends it on.
     StoreAndForward,
     /// The header reserves all links, then the message is transmitted; a blocked header keeps what it has reserved.
     Circuit,

@@ -165,7 +165,7 @@ fn cache() -> impl Strategy<Value = Cache> {
 
 fn node() -> impl Strategy<Value = Node> {
     let keys = &["memory_channels", "forward_overhead", "forward_byte_time", "memory_bytes", "memory_available"];
-    (prop::option::of(1u32..9), cost(), cost(), prop::option::of(count()), sources(keys)).prop_map(
+    (prop::option::of(1u32..9), cost(), cost(), prop::option::of(256u64..1 << 50), sources(keys)).prop_map(
         |(memory_channels, forward_overhead, forward_byte_time, memory_bytes, mut sources)| {
             if memory_channels.is_none() {
                 sources.remove("memory_channels");
@@ -328,7 +328,7 @@ fn figure(unit: impl Strategy<Value = String>) -> impl Strategy<Value = Figure> 
 
 fn machine() -> impl Strategy<Value = Machine> {
     let copies = || (cost(), cost(), sources(&["startup", "byte_time"]));
-    let names = ("[a-z][a-z0-9-]{0,10}", text(), prop::option::of(1u32..3000), prop::option::of(text()));
+    let names = ("[a-z][a-z0-9-]{0,10}", text(), prop::option::of(1940u32..=2100), prop::option::of(text()));
     let embedding = prop::sample::select(&[Embedding::Identity, Embedding::Gray][..]);
     let switching = prop::sample::select(&Switching::ALL[..]);
     let network = (topology(), embedding, switching, sources(&["topology", "switching"]));

@@ -155,10 +155,24 @@ impl Degraded {
         LinkCost { hop: scaled(cost.hop, noise), transmission: scaled(cost.transmission, noise / slowest), ..cost }
     }
 
-    /// The cost of a packet on one link between two nodes.
-    pub fn of_link(&self, link: usize, (from, to): (usize, usize), cost: LinkCost) -> LinkCost {
-        let slowest = self.speed_of(link).min(self.0.of_node(from)).min(self.0.of_node(to));
-        let noise = self.0.noise_of(from, to);
+    /// The cost of a packet on one link between two nodes or switches. A message that passes through switches has the
+    /// noise of its two ends.
+    pub fn of_link(
+        &self,
+        link: usize,
+        (at, next): (Vertex, Vertex),
+        (from, to): (usize, usize),
+        cost: LinkCost,
+    ) -> LinkCost {
+        let speed = |end: Vertex| match end {
+            Vertex::Node(node) => self.0.of_node(node),
+            Vertex::Switch(_) => 1.0,
+        };
+        let slowest = self.speed_of(link).min(speed(at)).min(speed(next));
+        let noise = match (at, next) {
+            (Vertex::Node(at), Vertex::Node(next)) => self.0.noise_of(at, next),
+            _ => self.0.noise_of(from, to),
+        };
         LinkCost { hop: scaled(cost.hop, noise), transmission: scaled(cost.transmission, noise / slowest), ..cost }
     }
 

@@ -182,47 +182,74 @@ impl Network {
         Passage { left, arrived }
     }
 
-    /// One link of a packet that is whole at node `at` at `ready`, on its way to node `to`: the next node and when it is
-    /// whole there. The node's work for the hop comes first; the link is held for the transmission alone.
+    /// One link of a packet that is whole at node or switch `at` at `ready`, on its way from one node to another: where it
+    /// comes next and when it is whole there. The work for the hop comes first; the link is held for the transmission
+    /// alone.
     ///
     /// # Examples
     /// ```
     /// use weft_base::Picos;
-    /// use weft_machine::{Switching, Topology};
+    /// use weft_machine::{Switching, Topology, Vertex};
     /// use weft_network::{LinkCost, Network};
     ///
     /// let cost = LinkCost { hop: Picos(10), transmission: Picos(100), bytes: 1 };
     /// let mut network = Network::with(&Topology::Hypercube { dimension: 2 }, Switching::StoreAndForward, None);
-    /// let (next, passage) = network.forward(Picos(0), 0, 3, cost);
-    /// assert_eq!((next, passage.arrived), (1, Picos(110)));
+    /// let (next, passage) = network.forward(Picos(0), Vertex::Node(0), (0, 3), cost);
+    /// assert_eq!((next, passage.arrived), (Vertex::Node(1), Picos(110)));
     /// // The second link costs a whole transmission again.
-    /// assert_eq!(network.forward(passage.arrived, next, 3, cost).1.arrived, Picos(220));
+    /// assert_eq!(network.forward(passage.arrived, next, (0, 3), cost).1.arrived, Picos(220));
     /// ```
-    pub fn forward(&mut self, ready: Picos, at: usize, to: usize, cost: LinkCost) -> (usize, Passage) {
-        let (link, next) = self.next_hop(at, to);
+    pub fn forward(
+        &mut self,
+        ready: Picos,
+        at: Vertex,
+        (from, to): (usize, usize),
+        cost: LinkCost,
+    ) -> (Vertex, Passage) {
+        let (link, next) = self.next_hop(at, (from, to));
         let cost = match &self.degraded {
             None => cost,
-            Some(degraded) => degraded.of_link(link, (at, next), cost),
+            Some(degraded) => degraded.of_link(link, (at, next), (from, to), cost),
         };
         let mut taken = (ready + cost.hop).max(self.links.free(link));
         if let Some(memory) = &self.memory {
-            taken = taken.max(memory.free(at)).max(memory.free(next));
+            taken = nodes_of(at, next).fold(taken, |taken, node| taken.max(memory.free(node)));
         }
         let arrived = taken + cost.transmission;
         self.links.hold(link, taken, arrived, cost.bytes);
         if let Some(memory) = &mut self.memory {
-            memory.hold(at, arrived);
-            memory.hold(next, arrived);
+            nodes_of(at, next).for_each(|node| memory.hold(node, arrived));
         }
         (next, Passage { left: arrived, arrived })
     }
 
-    fn next_hop(&mut self, at: usize, to: usize) -> (usize, usize) {
-        if let Some(link) = self.routes.detour(at, to).and_then(|links| links.first().copied())
-            && let Vertex::Node(next) = self.topology.link_ends(link).1
+    fn next_hop(&mut self, at: Vertex, (from, to): (usize, usize)) -> (usize, Vertex) {
+        // Each node on the way may choose again; what passes through switches keeps to the route of its two ends.
+        let start = match at {
+            Vertex::Node(node) => node,
+            Vertex::Switch(_) => from,
+        };
+        let Network { topology, routes, .. } = self;
+        if routes.detour(start, to).is_none()
+            && let Some((link, next)) = topology.next_hop(start, to)
         {
-            return (link, next);
+            return (link, Vertex::Node(next));
         }
-        self.topology.next_hop(at, to).expect("store-and-forward passes from node to node")
+        let mut leaving = None;
+        routes.visit(start, to, |link| {
+            let (tail, head) = topology.link_ends(link);
+            if tail == at {
+                leaving = Some((link, head));
+            }
+        });
+        leaving.expect("a packet is on the route of its message")
     }
+}
+
+/// The ends of a link that are nodes, which have memories.
+fn nodes_of(from: Vertex, to: Vertex) -> impl Iterator<Item = usize> {
+    [from, to].into_iter().filter_map(|end| match end {
+        Vertex::Node(node) => Some(node),
+        Vertex::Switch(_) => None,
+    })
 }

@@ -3,7 +3,7 @@
 use weft_base::Picos;
 use weft_comm::matching::{Envelope, Pattern};
 use weft_comm::{Buffer, Payload, Tag};
-use weft_machine::Completion;
+use weft_machine::{Completion, Vertex};
 
 use crate::costs::MessageCost;
 
@@ -144,8 +144,8 @@ pub(crate) struct Packet {
     pub message: MessageKey,
     /// Its number within the message.
     pub index: u32,
-    /// The node that has it whole.
-    pub at: u32,
+    /// The node or switch that has it whole.
+    pub at: Vertex,
     pub cost: MessageCost,
     /// Bytes on the wire.
     pub bytes: u64,

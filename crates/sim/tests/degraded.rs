@@ -4,7 +4,7 @@ mod common;
 
 use common::machine;
 use weft_comm::{CommError, Communicator, Payload, Program, Source, Tag};
-use weft_machine::{Machine, Switching, Topology};
+use weft_machine::{Machine, Switching, Topology, Vertex};
 use weft_sim::{Options, Placement, run};
 
 const TAG: Tag = Tag::User(1);
@@ -80,6 +80,18 @@ fn messages_go_round_a_dead_cable() {
         assert_eq!(micros(&dead, 1, 2), 10.0 + 5.0 + 10.0 + 10.0, "{switching:?}: five links the other way round");
         assert_eq!(micros(&dead, 2, 3), 10.0 + 1.0 + 10.0 + 10.0, "{switching:?}");
     }
+    let tree = || Topology::FatTree { children: vec![2, 2], parents: vec![1, 2] };
+    let mut usual = Vec::new();
+    tree().route(0, 3, |link| usual.push(tree().link_ends(link)));
+    let name = |vertex| match vertex {
+        Vertex::Node(node) => node.to_string(),
+        Vertex::Switch(switch) => format!("s{switch}"),
+    };
+    let fault = |factor: f64| format!("link:{}>{}={factor}", name(usual[1].0), name(usual[1].1));
+    let slow = degraded(tree(), Switching::StoreAndForward, &[fault(0.5).as_str()]);
+    assert_eq!(micros(&slow, 0, 3), 10.0 + 3.0 * 11.0 + 21.0 + 10.0, "only one of the links");
+    let dead = degraded(tree(), Switching::StoreAndForward, &[fault(0.0).as_str()]);
+    assert_eq!(micros(&dead, 0, 3), 10.0 + 4.0 * 11.0 + 10.0, "by the other switch");
     let stored = degraded(ring(), Switching::StoreAndForward, &["link:1-2=0"]);
     assert_eq!(micros(&stored, 1, 2), 10.0 + 5.0 * 11.0 + 10.0);
     assert_eq!(micros(&stored, 0, 2), 10.0 + 4.0 * 11.0 + 10.0, "node 0 sends the other way at once");

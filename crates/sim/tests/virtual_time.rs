@@ -62,6 +62,19 @@ fn a_message_costs_overheads_hops_and_bytes() {
     assert_eq!(micros(outcome.outputs[3]), 10.0 + 2.0 * (1.0 + 10.0) + 10.0);
 }
 
+/// An Ethernet switch receives a whole frame before it sends it on: every link of a route costs what the first does.
+#[test]
+fn switches_store_messages_too() {
+    let leaves = Topology::FatTree { children: vec![2, 2], parents: vec![1, 2] };
+    let groups =
+        Topology::Dragonfly { groups: 2, routers_per_group: 1, nodes_per_router: 2, global_links_per_router: 1 };
+    for (topology, hops) in [(Topology::Crossbar { nodes: 4 }, 2.0), (leaves, 4.0), (groups, 3.0)] {
+        let kind = topology.kind();
+        let outcome = simulate(&machine(topology, Switching::StoreAndForward), 4, OneMessage).unwrap();
+        assert_eq!(micros(outcome.outputs[3]), 10.0 + hops * (1.0 + 10.0) + 10.0, "{kind}");
+    }
+}
+
 program!(Crossing(comm) -> f64 {
     // Ranks 0 and 1 send to rank 2 and 3 over the link from node 1 to node 2.
     match comm.rank() {

@@ -204,8 +204,12 @@ fn year(root: &Table) -> Result<Option<u32>, Diagnostic> {
     if !root.has("year") {
         return Ok(None);
     }
+    let before = root.fault_count();
     let year = root.plain_count("year", 1);
-    u32::try_from(year).map(Some).map_err(|_| root.fault("year", format!("expected a year, found {year}")))
+    match ranges::beyond_years(year) {
+        Some(message) if root.fault_count() == before => Err(root.fault("year", message)),
+        _ => Ok(u32::try_from(year).ok()),
+    }
 }
 
 /// The parameters of each kind of topology.

@@ -1,4 +1,5 @@
-//! Which times can be meant: one that is far from what any machine takes was most likely written in another unit.
+//! Which numbers can be meant: a time or a memory that is far from that of any machine was most likely written in
+//! another unit.
 
 /// Keys of `[parallel]` and all of `[operations]` are times of one element.
 const ELEMENT_TIMES: [&str; 7] = [
@@ -38,10 +39,54 @@ const ELEMENT: Range = Range { least: 1e-20, most: 1e-3, exponent: -9, of: "seco
 /// A byte: a modem of 9600 bit/s takes a millisecond.
 const BYTE: Range = Range { least: 1e-20, most: 1e-3, exponent: -9, of: "seconds a byte" };
 
+/// Years of machines: from the first with a stored program to those of which people write design studies.
+const YEARS: (u64, u64) = (1940, 2100);
+
+/// Bytes of a node's memory: from the 1024 bits of a processor of the MPP of 1983 to a thousand times the largest node
+/// of today.
+const MEMORY: (u64, u64) = (128, 1 << 50);
+
+/// Bytes of a cache that all elements of a device share.
+const SHARED_CACHE: (f64, f64) = (256.0, 1e12);
+
+/// What to expect instead of a year in which no machine was built, and what may be meant.
+pub(super) fn beyond_years(year: u64) -> Option<String> {
+    let (first, last) = YEARS;
+    if (first..=last).contains(&year) {
+        return None;
+    }
+    let meant = match year {
+        40..=99 => format!("; did you mean {}?", 1900 + year),
+        0..=39 => format!("; did you mean {}?", 2000 + year),
+        _ => String::new(),
+    };
+    Some(format!("expected a year from {first} to {last}, found {year}{meant}"))
+}
+
+/// What to expect instead of a number of bytes under `key` that no node has, and what may be meant.
+pub(super) fn beyond_memory(count: u64, key: &str) -> Option<String> {
+    let (least, most) = MEMORY;
+    if !["memory_bytes", "memory_available"].contains(&key) || count == 0 || (least..=most).contains(&count) {
+        return None;
+    }
+    let meant = if count < least {
+        format!("; did you mean {}, of {count} GiB, or {}, of {count} MiB?", count << 30, count << 20)
+    } else {
+        String::new()
+    };
+    Some(format!("expected a whole number of bytes, from {least} to {most}, found {count}{meant}"))
+}
+
 /// What to expect instead of a time in `unit` that cannot be meant, and what may be meant; `None` for one that can be,
 /// and for other units. `table` is where the key is, `number` as the file has it.
 pub(super) fn beyond(value: f64, number: &str, table: &str, key: &str, unit: &str) -> Option<String> {
+    let (smallest, largest) = SHARED_CACHE;
     let range = match unit {
+        "B" if key == "cache_bytes" && value != 0.0 && !(smallest..=largest).contains(&value) => {
+            let in_millions = value < smallest && number.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.');
+            let meant = if in_millions { format!("; did you mean {number}e6?") } else { String::new() };
+            return Some(format!("expected bytes, 0 or from {smallest} to {largest:e}, found {number}{meant}"));
+        }
         "s/B" => BYTE,
         "s" if table == "operations" || (table == "parallel" && ELEMENT_TIMES.contains(&key)) => ELEMENT,
         "s" => TIME,
@@ -85,7 +130,26 @@ fn short(value: f64) -> f64 {
 
 #[cfg(test)]
 mod tests {
-    use super::beyond;
+    use super::{beyond, beyond_memory, beyond_years};
+
+    #[test]
+    fn years_and_memories_of_no_machine_are_refused() {
+        let years = |year| beyond_years(year).unwrap_or_default();
+        assert_eq!(years(99999), "expected a year from 1940 to 2100, found 99999");
+        assert_eq!(years(91), "expected a year from 1940 to 2100, found 91; did you mean 1991?");
+        assert_eq!(years(7), "expected a year from 1940 to 2100, found 7; did you mean 2007?");
+        assert_eq!([1985, 2026, 2100].map(years), [""; 3]);
+        let memory = |count| beyond_memory(count, "memory_bytes").unwrap_or_default();
+        let range = "expected a whole number of bytes, from 128 to 1125899906842624, found";
+        assert_eq!(memory(32), format!("{range} 32; did you mean 34359738368, of 32 GiB, or 33554432, of 32 MiB?"));
+        assert_eq!(memory(1 << 60), format!("{range} 1152921504606846976"));
+        // A processor of the CM-2, a node of the iPSC/1, a large node of today.
+        assert_eq!([8192, 524_288, 1 << 45].map(memory), [""; 3]);
+        assert_eq!(beyond_memory(32, "up_to"), None);
+        let cache = |number: &str| beyond(number.parse().unwrap(), number, "parallel", "cache_bytes", "B");
+        assert_eq!(cache("72").unwrap(), "expected bytes, 0 or from 256 to 1e12, found 72; did you mean 72e6?");
+        assert_eq!([cache("0"), cache("72e6")], [None, None]);
+    }
 
     #[test]
     fn what_is_a_thousand_million_times_off_is_refused() {
@@ -120,7 +184,6 @@ mod tests {
             (1e-5, "host", "byte_time", "s/B"),
             (1.8e-13, "parallel", "cache_byte_time", "s/B"),
             // Other units have no range.
-            (72e6, "parallel", "cache_bytes", "B"),
             (2.6, "primitives", "backward_share", ""),
         ] {
             assert_eq!(beyond(value, "", table, key, unit), None, "{table}.{key} = {value:e}");

@@ -11,7 +11,7 @@ use toml::de::{DeTable, DeValue};
 use weft_base::quoting::{is_plain, shown};
 
 use super::Diagnostic;
-use super::ranges::beyond;
+use super::ranges::{beyond, beyond_memory};
 use crate::sources::{Sources, UNSTATED};
 use crate::suggest::did_you_mean;
 
@@ -367,6 +367,8 @@ impl<'a> Table<'a> {
         if count.is_none() {
             let expected = format!("a whole number{} of at least {least}", if unit == "B" { " of bytes" } else { "" });
             self.note(self.wrong(key, &sourced.entry, &expected));
+        } else if let Some(message) = count.and_then(|count| beyond_memory(count, key)) {
+            self.note(self.file.fault(self.key_path(key), sourced.entry.span, message));
         }
         sources.insert(key.to_owned(), sourced.source);
         count

@@ -18,7 +18,7 @@ use slab::Slab;
 use weft_base::{Interrupt, Operation, Picos};
 use weft_comm::matching::{Envelope, MatchQueues, Pattern};
 use weft_comm::{Blocked, Buffer, Call, CollectiveKind, Tag};
-use weft_machine::{Completion, Machine, ShortMessages, Switching, line_time};
+use weft_machine::{Completion, Machine, ShortMessages, Switching, Vertex, line_time};
 use weft_network::{Network, Table, Traffic};
 
 use crate::costs::{Costs, MessageCost};

@@ -1,4 +1,4 @@
-//! Store-and-forward: packets that nodes pass on.
+//! Store-and-forward: packets that nodes and switches pass on.
 
 use super::*;
 
@@ -16,27 +16,30 @@ impl Core {
     pub(super) fn enter_packet(&mut self, ready: Picos, key: MessageKey, index: u32) {
         let message = &self.messages[key as usize];
         let bytes = self.costs.packet(message.bytes, u64::from(index)).expect("the message has this packet");
-        let at = self.placement.node(message.from as usize) as u32;
+        let at = Vertex::Node(self.placement.node(message.from as usize));
         let packet = Packet { message: key, index, at, cost: self.costs.message(bytes), bytes };
         let packet = self.packets.insert(packet) as u32;
         self.queue.push(ready, Event::Packet(packet));
     }
 
-    /// A packet is whole at a node: at its destination it is done, elsewhere the node passes it on.
+    /// A packet is whole at a node or a switch: at its destination it is done, elsewhere it is passed on.
     pub(super) fn forward(&mut self, now: Picos, key: u32) {
         let packet = self.packets[key as usize];
         let message = &self.messages[packet.message as usize];
-        let destination = self.placement.node(message.to as usize);
-        let at = packet.at as usize;
-        if at == destination {
+        let ends = (self.placement.node(message.from as usize), self.placement.node(message.to as usize));
+        let at = packet.at;
+        if at == Vertex::Node(ends.1) {
             self.packets.remove(key as usize);
             self.packet_arrived(now, packet);
             return;
         }
-        let is_source = at == self.placement.node(message.from as usize);
-        let ready = if is_source { now } else { self.route_by_processor(now, at, packet.bytes) };
-        let (next, passage) = self.network.forward(ready, at, destination, packet.cost.link);
-        self.packets[key as usize].at = next as u32;
+        let is_source = at == Vertex::Node(ends.0);
+        let ready = match at {
+            Vertex::Node(node) if !is_source => self.route_by_processor(now, node, packet.bytes),
+            _ => now,
+        };
+        let (next, passage) = self.network.forward(ready, at, ends, packet.cost.link);
+        self.packets[key as usize].at = next;
         self.queue.push(passage.arrived, Event::Packet(key));
         let last = self.messages[packet.message as usize].packets_left == 1 || !self.costs.acknowledged();
         if is_source
