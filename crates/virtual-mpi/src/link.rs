@@ -18,7 +18,7 @@ use weft_sim::{SimComm, SimReceive, SimSend};
 
 use crate::access::{self, Asked, Reached};
 use crate::conflicts::Completion;
-use crate::processes::client::{Connection, Remote};
+use crate::processes::client::{Connection, Looks, Remote};
 use crate::processes::codec::{Command, FileWork, Move, Pattern};
 use crate::target::Target;
 
@@ -288,11 +288,11 @@ impl Link {
         match self {
             Link::Simulated(comm) => comm.look(poll),
             Link::Remote(RemoteComm { connection, .. }) => {
-                let lazy = connection.set_lazy(false);
+                let looks = connection.set_looks(Looks::AtOnce);
                 connection.queue(&Command::BeginLook);
                 let result = poll();
                 let next = connection.end_look();
-                connection.set_lazy(lazy);
+                connection.set_looks(looks);
                 (result, next)
             }
         }
@@ -414,12 +414,12 @@ impl Link {
         }
     }
 
-    /// The program waits for one future alone while `alone` holds: what it needs no answer for may be left to the hub.
-    pub fn wait_alone<T>(&self, alone: bool, poll: impl FnOnce() -> Poll<T>) -> Poll<T> {
+    /// Polls what the program waits for; requests are looked at so.
+    pub fn wait_with<T>(&self, looks: Looks, poll: impl FnOnce() -> Poll<T>) -> Poll<T> {
         let Link::Remote(RemoteComm { connection, .. }) = self else { return poll() };
-        connection.set_lazy(alone);
+        connection.set_looks(looks);
         let polled = poll();
-        connection.set_lazy(false);
+        connection.set_looks(Looks::AtOnce);
         if polled.is_ready() {
             connection.forget_awaited();
         }

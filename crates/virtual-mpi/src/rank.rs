@@ -28,11 +28,13 @@ use crate::meter::{self, Compute, Meter};
 use crate::operation::UserFunction;
 use crate::outcome::Unfreed;
 use crate::pending;
+use crate::processes::client::Looks;
+use crate::processes::codec::Id;
 use crate::remark::{Notes, Subject};
 use crate::request::{Completion, Request};
 use crate::table::Table;
 use crate::target::Target;
-use crate::threads::{self, Threads, Within, Woken};
+use crate::threads::{self, Awaited, Threads, Within, Woken};
 use crate::window::Window;
 
 /// What holds the program of a rank while it waits.
@@ -40,11 +42,16 @@ pub trait Host {
     /// Lets others go on; returns when `rank` shall look again.
     fn park(&self, rank: usize);
 
+    /// Requests that were looked at and only noted, where another process has them.
+    fn awaited(&self) -> Vec<Id> {
+        Vec::new()
+    }
+
     /// As [`Host::park`], where other threads of the rank's process may call; if `until_quiet`, it also returns when
     /// nothing can happen any more in the run.
-    fn park_beside(&self, rank: usize, _until_quiet: bool) -> Woken {
+    fn park_beside(&self, rank: usize, _awaited: Awaited, _until_quiet: bool) -> Woken {
         self.park(rank);
-        Woken::Disturbed
+        Woken::Changed
     }
 
     /// Ends [`Host::park_beside`], which another thread is in.
@@ -363,8 +370,12 @@ impl Rank {
         let mut future = pin!(future);
         let mut context = Context::from_waker(Waker::noop());
         loop {
-            let alone = self.active.borrow().is_empty() && !self.threads.are_several();
-            let polled = self.endpoint.wait_alone(alone, || future.as_mut().poll(&mut context));
+            let looks = match (self.active.borrow().is_empty(), self.threads.are_several()) {
+                (true, false) => Looks::Alone,
+                (true, true) => Looks::Noted,
+                (false, _) => Looks::AtOnce,
+            };
+            let polled = self.endpoint.wait_with(looks, || future.as_mut().poll(&mut context));
             if let Poll::Ready(result) = polled {
                 self.hear();
                 return result;
@@ -386,7 +397,9 @@ impl Rank {
             return self.host.park(self.number());
         }
         let call = self.call.get();
-        self.threads.park(|until_quiet| self.host.park_beside(self.number(), until_quiet));
+        let (requests, is_idle, waits_for_others) = (self.host.awaited(), self.is_idle(), threads::waits_for_others());
+        let awaited = Awaited { anything: requests.is_empty() || !is_idle || waits_for_others, requests };
+        self.threads.park(awaited, |all, until_quiet| self.host.park_beside(self.number(), all, until_quiet));
         // Other threads have called meanwhile.
         self.call.set(call);
         self.endpoint.set_call(call);

@@ -15,6 +15,7 @@ use crate::fault::{Fault, class};
 use crate::generalized::Generalized;
 use crate::link;
 use crate::meter;
+use crate::threads;
 use crate::used::Used;
 
 /// What a complete operation tells.
@@ -187,7 +188,10 @@ impl Request {
             State::Send(send) => Pin::new(send).poll(context).map(|sent| Ok(sent.map(|_| Completed::EMPTY)?)),
             State::Receive(receive) => Pin::new(receive).poll(context),
             State::Work(work) => work.as_mut().poll(context),
-            State::Generalized => return false,
+            State::Generalized => {
+                threads::wait_for_others();
+                return false;
+            }
             State::Done(_) | State::Inactive => return true,
         };
         match polled {

@@ -5,20 +5,54 @@
 //! else now, so a rank that waits beside other threads wants to be woken where nothing can happen any more in the run,
 //! and then gives the others real time.
 
+use std::cell::Cell;
 use std::collections::VecDeque;
 use std::fs;
 use std::os::unix::fs::MetadataExt as _;
 use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicUsize, Ordering};
-use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
+/// What a call waits for.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Awaited {
+    /// Numbers of requests at the hub, of which one has to be complete.
+    pub requests: Vec<u32>,
+    /// It may also go on whatever happens in the run, or when another thread has called.
+    pub anything: bool,
+}
+
+impl Awaited {
+    fn is_any_of(&self, complete: &[u32]) -> bool {
+        self.requests.iter().any(|id| complete.contains(id))
+    }
+}
+
 /// What has ended a wait of the process for the run.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Woken {
-    /// Something has happened, or another thread wants to call.
+    /// These requests are complete.
+    Complete(Vec<u32>),
+    /// Something has happened by which any call may go on.
+    Changed,
+    /// Another thread wants to call.
     Disturbed,
     /// Nothing can happen any more in the run, as far as the simulator knows.
     Quiet,
+}
+
+thread_local! {
+    static WAITS_FOR_OTHERS: Cell<bool> = const { Cell::new(false) };
+}
+
+/// The call that this thread is in waits for what another thread of the rank does, of which the hub knows nothing.
+pub fn wait_for_others() {
+    WAITS_FOR_OTHERS.set(true);
+}
+
+/// Whether [`wait_for_others`] was called since this was asked last.
+pub fn waits_for_others() -> bool {
+    WAITS_FOR_OTHERS.take()
 }
 
 /// How long other threads are given at first, and at most, before the run is asked again whether it is still quiet.
@@ -38,23 +72,55 @@ struct State {
     /// The thread that is within MPI, and how many calls within each other it is in.
     owner: Option<usize>,
     depth: u32,
-    /// Threads that want to be next, in the order in which they came.
-    queue: VecDeque<usize>,
-    /// Threads that are in the queue, or wait in a call for what others do.
-    waiting: usize,
-    /// How often something has happened by which a call that waits may have come to its end.
-    changes: u64,
+    /// Threads that want to be next, in the order in which they came. There are some only while one is within.
+    queue: VecDeque<Waiting>,
+    /// Threads that wait in a call for what others do.
+    parked: Vec<(Waiting, Awaited)>,
     /// The owner waits for the run, and is to be disturbed by others.
     waits_for_run: bool,
     /// Nothing could happen in the run when it was asked last, and nothing has changed since.
     quiet: Option<Quiet>,
 }
 
+/// A thread that waits, and what wakes it.
+#[derive(Debug)]
+struct Waiting {
+    thread: usize,
+    woken: Arc<Condvar>,
+}
+
 impl State {
-    /// Something has happened by which calls that wait may have come to their end.
-    fn change(&mut self) {
-        self.changes += 1;
+    /// Calls that wait for such have come to the end of it: each looks again once it is within.
+    fn end_waits(&mut self, is_over: impl Fn(&Awaited) -> bool) {
         self.quiet = None;
+        let over = self.parked.extract_if(.., |(_, awaited)| is_over(awaited));
+        self.queue.extend(over.map(|(waiting, _)| waiting));
+    }
+
+    /// Nobody is within: the next that wants to be is, or else a thread that waits in a call goes on to wait for the run.
+    /// Thread `own` calls this, and need not be woken.
+    fn pass_on(&mut self, own: usize) {
+        self.owner = None;
+        if let Some(next) = self.queue.pop_front() {
+            self.owner = Some(next.thread);
+            if next.thread != own {
+                next.woken.notify_one();
+            }
+        } else if !self.is_parked(own)
+            && let Some((first, _)) = self.parked.first()
+        {
+            first.woken.notify_one();
+        }
+    }
+
+    fn is_parked(&self, thread: usize) -> bool {
+        self.parked.iter().any(|(waiting, _)| waiting.thread == thread)
+    }
+
+    /// What all calls wait for that wait.
+    fn awaited(&self) -> Awaited {
+        let requests = self.parked.iter().flat_map(|(_, awaited)| awaited.requests.iter().copied()).collect();
+        Awaited { requests, anything: self.parked.iter().any(|(_, awaited)| awaited.anything) }
     }
 }
 
@@ -68,7 +134,6 @@ pub struct Threads {
     /// Calls of several threads may come at the same time.
     beside: AtomicBool,
     state: Mutex<State>,
-    changed: Condvar,
 }
 
 /// A thread is within MPI as long as it has this.
@@ -86,8 +151,8 @@ impl Drop for Within<'_> {
 
 impl Threads {
     pub fn new(all: bool) -> Threads {
-        let (main, state) = (AtomicUsize::new(thread_address()), Mutex::default());
-        Threads { main, all, beside: AtomicBool::new(false), state, changed: Condvar::new() }
+        let main = AtomicUsize::new(thread_address());
+        Threads { main, all, beside: AtomicBool::new(false), state: Mutex::default() }
     }
 
     /// This thread has initialized MPI.
@@ -126,10 +191,6 @@ impl Threads {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn wait<'a>(&self, state: MutexGuard<'a, State>) -> MutexGuard<'a, State> {
-        self.changed.wait(state).unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// A call begins, once no other thread is in one. `disturb` ends the wait of one that waits for the run.
     #[inline]
     #[unsafe(link_section = "weft_message")]
@@ -152,26 +213,14 @@ impl Threads {
     /// This thread becomes the one within MPI when those before it have been.
     #[unsafe(link_section = "weft_message")]
     fn take(&self, mut state: MutexGuard<'_, State>, me: usize, depth: u32) {
-        if state.owner.is_some() || !state.queue.is_empty() {
-            state.queue.push_back(me);
-            state.waiting += 1;
-            self.changed.notify_all();
-            while state.owner.is_some() || state.queue.front() != Some(&me) {
-                state = self.wait(state);
-            }
-            state.queue.pop_front();
-            state.waiting -= 1;
+        if state.owner.is_none() {
+            state.owner = Some(me);
+        } else {
+            let woken = Arc::new(Condvar::new());
+            state.queue.push_back(Waiting { thread: me, woken: woken.clone() });
+            state = wait_to_own(state, me, &woken);
         }
-        (state.owner, state.depth) = (Some(me), depth);
-    }
-
-    /// Others may be within MPI; how many calls within each other this thread was in.
-    fn give(&self, state: &mut State) -> u32 {
-        state.owner = None;
-        if state.waiting > 0 {
-            self.changed.notify_all();
-        }
-        std::mem::take(&mut state.depth)
+        state.depth = depth;
     }
 
     #[unsafe(link_section = "weft_message")]
@@ -179,8 +228,8 @@ impl Threads {
         let mut state = self.lock();
         state.depth -= 1;
         if state.depth == 0 {
-            state.change();
-            self.give(&mut state);
+            state.end_waits(|awaited| awaited.anything);
+            state.pass_on(thread_address());
         }
     }
 
@@ -194,44 +243,54 @@ impl Threads {
             drop(state);
             return function();
         }
-        let depth = self.give(&mut state);
+        let depth = std::mem::take(&mut state.depth);
+        state.pass_on(me);
         drop(state);
         let result = function();
         self.take(self.lock(), me, depth);
         result
     }
 
-    /// A call waits until something has happened that may let it go on. `wait` waits for the run, if it is told so until
-    /// nothing can happen there any more.
-    pub fn park(&self, wait: impl Fn(bool) -> Woken) {
-        let (me, mut state) = (thread_address(), self.lock());
-        let depth = self.give(&mut state);
-        let changes = state.changes;
-        state.waiting += 1;
-        while state.changes == changes {
-            if state.owner.is_some() || !state.queue.is_empty() {
-                state = self.wait(state);
+    /// A call waits until something has happened that may let it go on. `wait` waits for the run, for what all calls
+    /// wait for that do so, and if it is told so until nothing can happen there any more.
+    pub fn park(&self, awaited: Awaited, wait: impl Fn(Awaited, bool) -> Woken) {
+        let (me, mut state, woken) = (thread_address(), self.lock(), Arc::new(Condvar::new()));
+        let depth = std::mem::take(&mut state.depth);
+        state.parked.push((Waiting { thread: me, woken: woken.clone() }, awaited));
+        state.pass_on(me);
+        while state.is_parked(me) {
+            if state.owner.is_some() {
+                state = woken.wait(state).unwrap_or_else(PoisonError::into_inner);
                 continue;
             }
             if let Some(rest) = state.quiet.as_ref().map(Quiet::rest).filter(|rest| !rest.is_zero()) {
-                state = self.changed.wait_timeout(state, rest).unwrap_or_else(PoisonError::into_inner).0;
+                state = woken.wait_timeout(state, rest).unwrap_or_else(PoisonError::into_inner).0;
                 continue;
             }
             (state.owner, state.waits_for_run) = (Some(me), true);
-            let is_long = state.quiet.as_ref().is_some_and(Quiet::is_long);
+            let (all, is_long) = (state.awaited(), state.quiet.as_ref().is_some_and(Quiet::is_long));
             drop(state);
-            let woken = wait(!is_long);
+            let end = wait(all, !is_long);
             state = self.lock();
-            (state.owner, state.waits_for_run) = (None, false);
-            match woken {
-                Woken::Disturbed => state.change(),
+            state.waits_for_run = false;
+            match end {
+                Woken::Complete(requests) => state.end_waits(|awaited| awaited.is_any_of(&requests)),
+                Woken::Changed => state.end_waits(|_| true),
+                Woken::Disturbed => state.quiet = None,
                 Woken::Quiet => state.quiet = Some(Quiet::after(state.quiet.take())),
             }
-            self.changed.notify_all();
+            state.pass_on(me);
         }
-        state.waiting -= 1;
-        self.take(state, me, depth);
+        wait_to_own(state, me, &woken).depth = depth;
     }
+}
+
+/// Waits until thread `me`, which is in the queue or was the first there, is within MPI.
+fn wait_to_own<'a>(mut state: MutexGuard<'a, State>, me: usize, woken: &Condvar) -> MutexGuard<'a, State> {
+    while state.owner != Some(me) {
+        state = woken.wait(state).unwrap_or_else(PoisonError::into_inner);
+    }
+    state
 }
 
 static CURRENT: AtomicPtr<Threads> = AtomicPtr::new(std::ptr::null_mut());
@@ -357,7 +416,7 @@ mod tests {
             scope.spawn(|| {
                 let _call = threads.enter(|| ());
                 while !done.load(Ordering::SeqCst) {
-                    threads.park(|_| {
+                    threads.park(Awaited { anything: true, ..Awaited::default() }, |_, _| {
                         while !disturbed.load(Ordering::SeqCst) {
                             std::thread::yield_now();
                         }
@@ -382,7 +441,7 @@ mod tests {
                 scope.spawn(|| {
                     let _call = threads.enter(|| ());
                     while !done.load(Ordering::SeqCst) {
-                        threads.park(|_| {
+                        threads.park(Awaited { anything: true, ..Awaited::default() }, |_, _| {
                             asked.fetch_add(1, Ordering::SeqCst);
                             Woken::Quiet
                         });

@@ -140,6 +140,97 @@ def test_a_thread_waits_for_another_of_its_rank(tmp_path, ranks):
     assert run_c(OWN_RANK, tmp_path, ranks) == answers
 
 
+MANY = """
+/* One thread waits for more messages at once than the others have, which are sent in another order. */
+enum { COUNT = 300 };
+void *of_thread(void *number) {
+    int t = (int) (long) number, count = t == 0 ? COUNT : 3, in[COUNT], out[COUNT], errors = 0;
+    MPI_Request requests[COUNT];
+    if (rank == 0) {
+        for (int i = 0; i < count; i++)
+            MPI_Irecv(&in[i], 1, MPI_INT, 1, 1000 * t + i, MPI_COMM_WORLD, &requests[i]);
+        MPI_Waitall(count, requests, MPI_STATUSES_IGNORE);
+        for (int i = 0; i < count; i++) errors += in[i] != 7 * (1000 * t + i);
+        printf("thread %d: %d errors\\n", t, errors);
+    } else {
+        for (int i = count - 1; i >= 0; i--) {
+            out[i] = 7 * (1000 * t + i);
+            MPI_Ssend(&out[i], 1, MPI_INT, 0, 1000 * t + i, MPI_COMM_WORLD);
+        }
+    }
+    return 0;
+}
+int main(void) {
+    begin(MPI_THREAD_MULTIPLE);
+    run_threads(3);
+    MPI_Finalize();
+}
+"""
+
+
+@needs_compiler
+def test_a_thread_waits_for_many_requests_at_once(tmp_path):
+    assert run_c(MANY, tmp_path, 2) == [f"thread {thread}: 0 errors" for thread in range(3)]
+
+
+ENDED_BY_OTHERS = """
+/* What threads wait for is ended by the main thread, and by no message: a receive that it cancels, a message of which
+   it has the last part, a request that it completes. */
+MPI_Request requests[3];
+int parts[4];
+int query(void *state, MPI_Status *status) {
+    MPI_Status_set_elements(status, MPI_BYTE, 0);
+    MPI_Status_set_cancelled(status, 0);
+    return MPI_SUCCESS;
+}
+int nothing(void *state) { return MPI_SUCCESS; }
+int cancel(void *state, int is_complete) { return MPI_SUCCESS; }
+void *of_thread(void *number) {
+    int t = (int) (long) number, cancelled;
+    MPI_Status status;
+    MPI_Wait(&requests[t], &status);
+    MPI_Test_cancelled(&status, &cancelled);
+    printf("rank %d, thread %d: %d\\n", rank, t, cancelled);
+    return 0;
+}
+int main(void) {
+    pthread_t threads[3];
+    int value, received[4], errors = 0;
+    MPI_Request receive;
+    begin(MPI_THREAD_MULTIPLE);
+    MPI_Irecv(&value, 1, MPI_INT, MPI_ANY_SOURCE, 9, MPI_COMM_WORLD, &requests[0]);
+    MPI_Psend_init(parts, 4, 1, MPI_INT, (rank + 1) % size, 3, MPI_COMM_WORLD, MPI_INFO_NULL, &requests[1]);
+    MPI_Precv_init(received, 4, 1, MPI_INT, (rank + size - 1) % size, 3, MPI_COMM_WORLD, MPI_INFO_NULL, &receive);
+    MPI_Start(&requests[1]);
+    MPI_Start(&receive);
+    MPI_Grequest_start(query, nothing, cancel, 0, &requests[2]);
+    MPI_Request generalized = requests[2];
+    for (long t = 0; t < 3; t++) pthread_create(&threads[t], 0, of_thread, (void *) t);
+    compute(0.2);
+    MPI_Cancel(&requests[0]);
+    for (int i = 0; i < 4; i++) {
+        parts[i] = rank + i;
+        MPI_Pready(i, requests[1]);
+    }
+    compute(0.2);
+    MPI_Grequest_complete(generalized);
+    for (int t = 0; t < 3; t++) pthread_join(threads[t], 0);
+    MPI_Wait(&receive, MPI_STATUS_IGNORE);
+    for (int i = 0; i < 4; i++) errors += received[i] != (rank + size - 1) % size + i;
+    MPI_Request_free(&requests[1]);
+    MPI_Request_free(&receive);
+    if (errors) printf("rank %d: %d errors\\n", rank, errors);
+    MPI_Finalize();
+}
+"""
+
+
+@needs_compiler
+def test_what_a_thread_waits_for_is_ended_by_another(tmp_path):
+    ended = [f"rank {rank}, thread {thread}: {int(thread == 0)}" for rank in range(2) for thread in range(3)]
+    assert run_c(ENDED_BY_OTHERS, tmp_path, 2) == ended
+
+
 POLLING = """
 /* Rank 1 looks again and again for what a second thread of rank 0 sends while the first waits for its answer. */
 void *of_thread(void *number) {

@@ -9,6 +9,7 @@ use crate::abi::{self, Aint, Comm, Datatype as DatatypeHandle, Info, Request as 
 use crate::fault::{Answer, Fault, class, require};
 use crate::rank::Rank;
 use crate::request::{Completed, Partitions, Request, State};
+use crate::threads;
 
 use super::point_to_point::{Memory, check_rank, check_tag, rank_for_ever, receive_over};
 use super::put;
@@ -50,7 +51,11 @@ pub fn psend_init(
         let work = async move {
             std::future::poll_fn(|_| {
                 let all = shared.ready.borrow().iter().all(|&ready| ready);
-                if all { std::task::Poll::Ready(()) } else { std::task::Poll::Pending }
+                if all {
+                    return std::task::Poll::Ready(());
+                }
+                threads::wait_for_others();
+                std::task::Poll::Pending
             })
             .await;
             if dest != abi::PROC_NULL {

@@ -16,7 +16,7 @@ use weft_comm::{Buffer, CommError, Payload, Received};
 use super::codec::{Answer, Command, Id, Known, Move, Outcome, Reply, Setup};
 use super::shared::{self, AREA_BYTES, Slot};
 use crate::outcome::Unfreed;
-use crate::threads::Woken;
+use crate::threads::{Awaited, Woken};
 
 /// The variables by which a rank's process finds its hub.
 pub const HUB_VARIABLE: &str = "WEFT_RUN_HUB";
@@ -30,6 +30,17 @@ const SPARE_BYTES: usize = 4096;
 
 /// One command names so many requests at most.
 const PARKED_TOGETHER: usize = 128;
+
+/// What becomes of requests that are looked at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Looks {
+    /// Each is asked for at once.
+    AtOnce,
+    /// They are noted, and asked for when the rank parks.
+    Noted,
+    /// As `Noted`; the hub waits by itself for what tells nothing, since the program waits for nothing besides it.
+    Alone,
+}
 
 /// Where a rank's process hands over what it wants.
 pub struct Connection {
@@ -45,8 +56,7 @@ pub struct Connection {
     /// For the next message that comes: a turn that allocates nothing touches less memory, all of which is in no cache and
     /// has its addresses translated anew after other ranks have run.
     spare: Cell<Option<Buffer>>,
-    /// A request need not be asked for at once: the program waits for nothing besides it.
-    lazy: Cell<bool>,
+    looks: Cell<Looks>,
     clock: Cell<Picos>,
     now: Cell<Picos>,
     /// What is queued may have moved the clock.
@@ -95,7 +105,7 @@ impl Connection {
             awaited: RefCell::default(),
             ready: RefCell::default(),
             spare: Cell::new(None),
-            lazy: Cell::new(false),
+            looks: Cell::new(Looks::AtOnce),
             clock: Cell::new(Picos::ZERO),
             now: Cell::new(Picos::ZERO),
             stale: Cell::new(true),
@@ -110,9 +120,9 @@ impl Connection {
         self.call.set(call);
     }
 
-    /// Whether requests are only noted when they are first looked at, and asked for when the rank parks.
-    pub fn set_lazy(&self, lazy: bool) -> bool {
-        self.lazy.replace(lazy)
+    /// What becomes of requests that are looked at from now on; what did before.
+    pub fn set_looks(&self, looks: Looks) -> Looks {
+        self.looks.replace(looks)
     }
 
     pub fn new_id(&self) -> Id {
@@ -287,7 +297,7 @@ impl Connection {
         if let Some(arrived) = self.ready.borrow_mut().remove(&id) {
             return Some(arrived);
         }
-        if self.lazy.get() {
+        if self.looks.get() != Looks::AtOnce {
             self.awaited.borrow_mut().push(id);
             return None;
         }
@@ -309,14 +319,9 @@ impl Connection {
     /// Waits until one of the requests that were looked at is complete; without any, until the rank is woken.
     #[unsafe(link_section = "weft_message")]
     pub fn park(&self) {
-        let mut ids = std::mem::take(&mut *self.awaited.borrow_mut());
-        if ids.len() > PARKED_TOGETHER {
-            // More than one command names: each is asked for by itself, and then whatever happens wakes the rank.
-            let complete: Vec<_> = ids.drain(..).filter_map(|id| Some((id, self.poll_at_once(id)?))).collect();
-            if !complete.is_empty() {
-                self.ready.borrow_mut().extend(complete);
-                return;
-            }
+        let mut ids = self.take_awaited();
+        if ids.len() > PARKED_TOGETHER && !self.poll_each(&mut ids).is_empty() {
+            return;
         }
         self.tell_call();
         self.make_space();
@@ -329,8 +334,13 @@ impl Connection {
         }
         let (reply, data): (Reply, _) = self.read();
         self.note(&reply);
-        let mut data = data;
-        let ready = match reply.answer {
+        self.keep_ready(reply.answer, data);
+    }
+
+    /// Keeps what requests came to, by an answer that names them.
+    #[unsafe(link_section = "weft_message")]
+    fn keep_ready(&self, answer: Answer, mut data: &[u8]) {
+        let ready = match answer {
             Answer::Ready(ready) => ready,
             Answer::OneReady(id, outcome) => {
                 let arrived = self.take(outcome, &mut data);
@@ -345,26 +355,58 @@ impl Connection {
         self.ready.borrow_mut().extend(complete);
     }
 
-    /// Waits until the rank is woken or disturbed, or, if `until_quiet`, until nothing can happen any more in the run.
-    pub fn park_beside(&self, until_quiet: bool) -> Woken {
+    /// Requests that the program waits for.
+    pub fn take_awaited(&self) -> Vec<Id> {
+        std::mem::take(&mut *self.awaited.borrow_mut())
+    }
+
+    /// More requests than one command names: each is asked for by itself, and if none is complete, whatever happens wakes
+    /// the rank. Those that are complete.
+    fn poll_each(&self, ids: &mut Vec<Id>) -> Vec<Id> {
+        let complete: Vec<_> = ids.drain(..).filter_map(|id| Some((id, self.poll_at_once(id)?))).collect();
+        let numbers = complete.iter().map(|(id, _)| *id).collect();
+        self.ready.borrow_mut().extend(complete);
+        numbers
+    }
+
+    /// Waits beside other threads for what is awaited, or, if `until_quiet`, until nothing can happen any more in the run.
+    pub fn park_beside(&self, awaited: Awaited, until_quiet: bool) -> Woken {
+        let Awaited { requests: mut ids, mut anything } = awaited;
+        if ids.len() > PARKED_TOGETHER {
+            let complete = self.poll_each(&mut ids);
+            if !complete.is_empty() {
+                return Woken::Complete(complete);
+            }
+            anything = true;
+        }
         let quiet = until_quiet.then(|| self.new_id());
         if let Some(id) = quiet {
             self.queue(&Command::AwaitQuiet { id });
         }
         self.tell_call();
         self.make_space();
-        self.exchange(&Command::ParkBeside { quiet }, &[]);
-        let (reply, _): (Reply, _) = self.read();
+        self.exchange(&Command::ParkBeside { ids, anything, quiet }, &[]);
+        let (reply, data): (Reply, _) = self.read();
         self.note(&reply);
         if reply.answer == Answer::Quiet {
             return Woken::Quiet;
         }
+        let woken = match &reply.answer {
+            Answer::Ready(ready) if ready.is_empty() => Woken::Disturbed,
+            Answer::Ready(ready) => Woken::Complete(ready.iter().map(|(id, _)| *id).collect()),
+            Answer::OneReady(id, _) => Woken::Complete(vec![*id]),
+            _ => Woken::Changed,
+        };
+        if matches!(woken, Woken::Complete(_)) {
+            self.keep_ready(reply.answer, data);
+        } else {
+            // What another thread does now is done at this time of the run.
+            self.queue(&Command::AdvanceTo { time: reply.now });
+        }
         if let Some(id) = quiet {
             self.queue(&Command::Drop { id });
         }
-        // What another thread does now is done at this time of the run.
-        self.queue(&Command::AdvanceTo { time: reply.now });
-        Woken::Disturbed
+        woken
     }
 
     /// Ends [`Connection::park_beside`], which another thread is in.
@@ -484,7 +526,9 @@ impl Remote {
     #[unsafe(link_section = "weft_message")]
     pub fn poll_done(&mut self) -> Poll<Result<(), CommError>> {
         let connection = &self.connection;
-        if connection.lazy.get() {
+        // It may have come to its end while the program waited for something besides it.
+        let is_ready = connection.ready.borrow().contains_key(&self.id);
+        if connection.looks.get() == Looks::Alone && !is_ready {
             connection.tell_call();
             connection.queue(&Command::Finish { id: self.id });
             self.done = true;

@@ -235,9 +235,12 @@ pub enum Command {
     Park {
         ids: Vec<Id>,
     },
-    /// Answered by [`Answer::Done`] when the rank is woken or disturbed, by [`Answer::Quiet`] when the request for that is
-    /// complete.
+    /// A thread waits beside others. Answered as [`Command::Park`] when one of the requests is complete, with none when
+    /// the rank is disturbed; by [`Answer::Done`] when it is woken and that matters, or a request is no longer known; by
+    /// [`Answer::Quiet`] when the request for that is complete.
     ParkBeside {
+        ids: Vec<Id>,
+        anything: bool,
         quiet: Option<Id>,
     },
     /// Answered by [`Answer::Cancelled`].

@@ -6,14 +6,14 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 use super::client::Connection;
-use super::codec::Command;
+use super::codec::{Command, Id};
 use crate::joint::{Described, Key};
 use crate::link::{Link, RemoteComm};
 use crate::meter::Compute;
 use crate::outcome::Unfreed;
 use crate::rank::{Host, Rank, Setting, current, set_current};
 use crate::remark::Subject;
-use crate::threads::Woken;
+use crate::threads::{Awaited, Woken};
 
 /// Lets the hub go on while the rank waits.
 struct Process(Rc<Connection>);
@@ -24,8 +24,12 @@ impl Host for Process {
         self.0.park();
     }
 
-    fn park_beside(&self, _rank: usize, until_quiet: bool) -> Woken {
-        self.0.park_beside(until_quiet)
+    fn awaited(&self) -> Vec<Id> {
+        self.0.take_awaited()
+    }
+
+    fn park_beside(&self, _rank: usize, awaited: Awaited, until_quiet: bool) -> Woken {
+        self.0.park_beside(awaited, until_quiet)
     }
 
     fn disturb(&self) {

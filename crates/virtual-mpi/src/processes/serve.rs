@@ -90,7 +90,7 @@ impl Run {
     fn wake_disturbed(&self) -> bool {
         let mut any = false;
         for (endpoint, slot) in &*self.beside.borrow() {
-            if slot.take_disturbed() {
+            if slot.is_disturbed() {
                 endpoint.make_ready();
                 any = true;
             }
@@ -149,8 +149,15 @@ enum Phase {
     Finishing(Id, usize),
     /// The process waits for one of the requests; it was woken since it began to.
     Parked(Vec<Id>, bool),
-    /// A thread of the process waits until the rank is woken, or the request is complete; it was woken since it began to.
-    Beside(Option<Id>, bool),
+    /// A thread of the process waits beside others; the rank was woken since it began to.
+    Beside(Beside, bool),
+}
+
+/// What [`Command::ParkBeside`] waits for.
+struct Beside {
+    ids: Vec<Id>,
+    anything: bool,
+    quiet: Option<Id>,
 }
 
 /// A rank's program in the simulator.
@@ -202,7 +209,7 @@ enum Done {
     Answer(Answer),
     Answered,
     Park(Vec<Id>),
-    ParkBeside(Option<Id>),
+    ParkBeside(Beside),
     Leave,
 }
 
@@ -257,9 +264,9 @@ impl Served {
                     (Done::Next, next) => self.phase = Phase::Commands(next),
                     (Done::Wait(id), next) => self.phase = Phase::Finishing(id, next),
                     (Done::Park(ids), _) => self.phase = Phase::Parked(ids, false),
-                    (Done::ParkBeside(quiet), _) => {
+                    (Done::ParkBeside(beside), _) => {
                         self.run.beside.borrow_mut().push((self.endpoint.clone(), self.slot.clone()));
-                        self.phase = Phase::Beside(quiet, self.slot.take_disturbed());
+                        self.phase = Phase::Beside(beside, false);
                     }
                     (Done::Answer(answer), _) => self.answer(answer, &[]),
                     (Done::Answered, _) => {}
@@ -284,15 +291,13 @@ impl Served {
                     self.endpoint.defer();
                     return Poll::Pending;
                 }
-                Phase::Beside(quiet, woken) => {
-                    let is_quiet = quiet.is_some_and(|id| self.poll(id, context).is_some());
-                    if !is_quiet && !woken {
-                        self.phase = Phase::Beside(quiet, true);
+                Phase::Beside(beside, woken) => {
+                    if !self.answer_beside(&beside, woken, context) {
+                        self.phase = Phase::Beside(beside, true);
                         return Poll::Pending;
                     }
                     let own = self.number();
                     self.run.beside.borrow_mut().retain(|(endpoint, _)| endpoint.rank() != own);
-                    self.answer(if is_quiet { Answer::Quiet } else { Answer::Done }, &[]);
                     self.endpoint.defer();
                     return Poll::Pending;
                 }
@@ -505,7 +510,7 @@ impl Served {
                 return Ok(Done::Answered);
             }
             Command::Park { ids } => Done::Park(ids),
-            Command::ParkBeside { quiet } => Done::ParkBeside(quiet),
+            Command::ParkBeside { ids, anything, quiet } => Done::ParkBeside(Beside { ids, anything, quiet }),
             Command::Cancel { id } => Done::Answer(Answer::Cancelled(self.cancel(id))),
             Command::NewContext => Done::Answer(Answer::Context(self.endpoint.new_context())),
             Command::ContextOf { key } => Done::Answer(Answer::Context(self.endpoint.context_of(key))),
@@ -645,6 +650,27 @@ impl Served {
         let Poll::Ready(outcome) = polled else { return None };
         self.requests.remove(&id);
         Some(outcome)
+    }
+
+    /// Answers a thread that waits beside others, if it is to go on; whether it is.
+    fn answer_beside(&mut self, beside: &Beside, woken: bool, context: &mut Context<'_>) -> bool {
+        // What another thread has completed meanwhile is no longer known here.
+        let is_lost = |id: &Id| !self.requests.contains_key(id) && !self.taken.borrow().contains_key(id);
+        let is_any_lost = beside.ids.iter().any(is_lost);
+        let ready: Vec<_> = beside.ids.iter().filter_map(|&id| Some((id, self.poll(id, context)?))).collect();
+        let is_disturbed = self.slot.take_disturbed();
+        if !ready.is_empty() {
+            self.answer_ready(ready);
+        } else if is_any_lost || beside.anything && woken {
+            self.answer(Answer::Done, &[]);
+        } else if beside.quiet.is_some_and(|id| self.poll(id, context).is_some()) {
+            self.answer(Answer::Quiet, &[]);
+        } else if is_disturbed {
+            self.answer_ready(Vec::new());
+        } else {
+            return false;
+        }
+        true
     }
 
     fn answer_polled(&mut self, id: Id, polled: Option<(Outcome, Option<Buffer>)>) {

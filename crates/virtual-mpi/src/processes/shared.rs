@@ -200,10 +200,14 @@ impl Slot {
         self.control().disturbed.store(1, Ordering::Release);
     }
 
-    /// Whether a thread has said that it wants to call; it is told once.
+    /// Whether a thread has said that it wants to call.
+    pub fn is_disturbed(&self) -> bool {
+        self.control().disturbed.load(Ordering::Relaxed) != 0
+    }
+
+    /// As [`Slot::is_disturbed`]; it is told once.
     pub fn take_disturbed(&self) -> bool {
-        let disturbed = &self.control().disturbed;
-        disturbed.load(Ordering::Relaxed) != 0 && disturbed.swap(0, Ordering::Acquire) != 0
+        self.is_disturbed() && self.control().disturbed.swap(0, Ordering::Acquire) != 0
     }
 
     /// Whether the others go on beside the rank.
