@@ -17,6 +17,7 @@ mod access;
 mod apart;
 pub mod api;
 mod attribute;
+mod buffered;
 pub mod collective;
 mod communicator;
 mod computation;

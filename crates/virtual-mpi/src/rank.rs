@@ -16,6 +16,7 @@ use weft_comm::{Communicator as _, Work as Computation};
 use crate::abi::{self, kind};
 use crate::apart::{Apart, Work};
 use crate::attribute::Keyval;
+use crate::buffered::Buffered;
 use crate::communicator::{Caller, Communicator, Group};
 use crate::datatype::{self, Datatype};
 use crate::fault::{Answer, Fault, class};
@@ -137,7 +138,7 @@ pub struct Rank {
     pub user_errors: RefCell<crate::fault::UserErrors>,
     /// Memory for buffered sends: address and length.
     pub attached: Cell<(usize, usize)>,
-    pub buffered: Cell<usize>,
+    pub buffered: Rc<Buffered>,
     /// How many times more the interface for tools was initialized than finalized.
     pub tools: Cell<u32>,
     pub node_name: String,
@@ -305,7 +306,7 @@ impl Rank {
             errors_dropped: Cell::new(0),
             user_errors: RefCell::default(),
             attached: Cell::new((0, 0)),
-            buffered: Cell::new(0),
+            buffered: Rc::default(),
             tools: Cell::new(0),
             node_name: format!("{}-node{}", setting.machine, setting.node_of(number)),
             nodes: setting.nodes.clone(),

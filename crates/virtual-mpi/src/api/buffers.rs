@@ -1,11 +1,12 @@
 //! Memory for buffered sends (MPI 4.1, section 3.6).
 
 use std::ffi::c_void;
+use std::future::poll_fn;
 
 use crate::abi::{self, Aint, Comm, Request as Handle};
 use crate::fault::{Answer, class, require};
 use crate::rank::Rank;
-use crate::request::{Completed, State};
+use crate::request::{Completed, Completion, State};
 
 use super::point_to_point::hand_out;
 use super::put;
@@ -20,19 +21,30 @@ pub fn buffer_attach(rank: &Rank, buffer: *mut c_void, size: Aint) -> Answer {
     Ok(())
 }
 
+/// Waits until the messages that are buffered now have left.
+fn flush(rank: &Rank) -> impl Future<Output = Completion> + use<> {
+    let (buffered, number) = (rank.buffered.clone(), rank.buffered.count());
+    async move {
+        poll_fn(|context| buffered.poll_left(number, context)).await;
+        Ok(Completed::EMPTY)
+    }
+}
+
 pub fn buffer_detach(rank: &Rank, buffer_addr: *mut c_void, size: super::CountOut) -> Answer {
+    rank.block(flush(rank))?;
     let (address, bytes) = rank.attached.replace((0, 0));
     put(buffer_addr.cast::<usize>(), address);
     size.set(if address as isize == -2 { 0 } else { bytes as Aint });
     Ok(())
 }
 
-pub fn buffer_flush(_rank: &Rank) -> Answer {
+pub fn buffer_flush(rank: &Rank) -> Answer {
+    rank.block(flush(rank))?;
     Ok(())
 }
 
 pub fn buffer_iflush(rank: &Rank, request: *mut Handle) -> Answer {
-    hand_out(rank, State::Done(Ok(Completed::EMPTY)), abi::COMM_NULL, request);
+    hand_out(rank, State::Work(Box::pin(flush(rank))), abi::COMM_NULL, request);
     Ok(())
 }
 
@@ -52,7 +64,8 @@ pub fn comm_detach_buffer(rank: &Rank, comm: Comm, buffer_addr: *mut c_void, siz
 }
 
 pub fn comm_flush_buffer(rank: &Rank, comm: Comm) -> Answer {
-    comm_exists(rank, comm)
+    comm_exists(rank, comm)?;
+    buffer_flush(rank)
 }
 
 pub fn comm_iflush_buffer(rank: &Rank, comm: Comm, request: *mut Handle) -> Answer {
@@ -73,8 +86,8 @@ pub fn session_detach_buffer(
     buffer_detach(rank, buffer_addr, size)
 }
 
-pub fn session_flush_buffer(_rank: &Rank, _session: abi::Session) -> Answer {
-    Ok(())
+pub fn session_flush_buffer(rank: &Rank, _session: abi::Session) -> Answer {
+    buffer_flush(rank)
 }
 
 pub fn session_iflush_buffer(rank: &Rank, _session: abi::Session, request: *mut Handle) -> Answer {

@@ -32,7 +32,7 @@ pub fn psend_init(
     _info: Info,
     request: *mut Handle,
 ) -> Answer {
-    let partitions = super::positive(partitions, "the number of partitions")?;
+    let partitions = parts_in(partitions)?;
     let memory = Memory::of(buf, count * partitions as Aint, datatype);
     let object = rank.comm(comm)?;
     memory.check(rank)?;
@@ -83,7 +83,7 @@ pub fn precv_init(
     _info: Info,
     request: *mut Handle,
 ) -> Answer {
-    let partitions = super::positive(partitions, "the number of partitions")?;
+    let partitions = parts_in(partitions)?;
     let memory = Memory::of(buf, count * partitions as Aint, datatype);
     let object = rank.comm(comm)?;
     memory.check(rank)?;
@@ -103,6 +103,12 @@ pub fn precv_init(
     Ok(())
 }
 
+/// A message has one part at least.
+fn parts_in(partitions: c_int) -> Result<usize, Fault> {
+    require(partitions > 0, class::ERR_ARG, || format!("the number of partitions is {partitions}"))?;
+    Ok(partitions as usize)
+}
+
 /// The parts of a partitioned request.
 fn parts_of(rank: &Rank, request: Handle) -> Result<(Rc<Request>, Rc<Partitions>), Fault> {
     let request = rank.request(request)?;
@@ -117,7 +123,8 @@ fn set_ready(rank: &Rank, partitions: &[c_int], request: Handle) -> Answer {
     for &partition in partitions {
         let known = parts.is_send && partition >= 0 && (partition as usize) < parts.count;
         require(known, class::ERR_ARG, || format!("partition {partition} of {}", parts.count))?;
-        parts.ready.borrow_mut()[partition as usize] = true;
+        let was_ready = std::mem::replace(&mut parts.ready.borrow_mut()[partition as usize], true);
+        require(!was_ready, class::ERR_ARG, || format!("partition {partition} is ready already"))?;
     }
     rank.test(&[request]);
     Ok(())

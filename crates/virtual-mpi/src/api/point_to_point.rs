@@ -2,6 +2,7 @@
 
 use std::ffi::{c_int, c_void};
 use std::rc::Rc;
+use std::task::{Context, Waker};
 
 use weft_comm::{Buffer, ElementKinds, Source, Tag, TagSelector};
 
@@ -139,6 +140,21 @@ pub(crate) fn selectors(source: c_int, tag: c_int) -> (Source, TagSelector) {
     (source, tag)
 }
 
+/// Fails where a message does not fit beside those that are still in the attached buffer.
+fn require_space(rank: &Rank, bytes: usize) -> Answer {
+    let (buffered, (_, space)) = (&rank.buffered, rank.attached.get());
+    let fits = || bytes + abi::BSEND_OVERHEAD <= space.saturating_sub(buffered.occupied());
+    if buffered.are_many() || !fits() {
+        rank.block(rank.endpoint.settle());
+        let mut context = Context::from_waker(Waker::noop());
+        let _ = rank.endpoint.look(|| buffered.poll_left(buffered.count(), &mut context));
+    }
+    require(fits(), class::ERR_BUFFER, || {
+        let occupied = buffered.occupied();
+        format!("{bytes} bytes for an attached buffer of {space} bytes, of which messages occupy {occupied}")
+    })
+}
+
 /// Starts to send; nothing where the message goes to nobody or is complete with its start.
 #[unsafe(link_section = "weft_message")]
 pub(crate) fn start_send(
@@ -158,9 +174,7 @@ pub(crate) fn start_send(
     check_rank(&comm, dest, false)?;
     let (datatype, count) = memory.check(rank)?;
     if mode == Mode::Buffered {
-        let (bytes, (_, space)) = (count * datatype.size, rank.attached.get());
-        let fits = bytes + abi::BSEND_OVERHEAD <= space;
-        require(fits, class::ERR_BUFFER, || format!("{bytes} bytes for an attached buffer of {space} bytes"))?;
+        require_space(rank, count * datatype.size)?;
     }
     let (tag, synchronous) = (Tag::User(tag as u32), mode == Mode::Synchronous);
     let (dest, kinds) = (dest as usize, datatype.kinds);
@@ -168,7 +182,11 @@ pub(crate) fn start_send(
         Some(bytes) => comm.link.isend_copy(dest, tag, bytes, kinds, synchronous),
         None => comm.link.isend_elements(dest, tag, memory.load_elements(&datatype, count), kinds, synchronous),
     };
-    Ok((mode != Mode::Buffered).then_some(send))
+    if mode == Mode::Buffered {
+        rank.buffered.add(count * datatype.size, send);
+        return Ok(None);
+    }
+    Ok(Some(send))
 }
 
 #[unsafe(link_section = "weft_message")]

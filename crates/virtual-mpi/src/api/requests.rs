@@ -381,6 +381,8 @@ pub fn request_get_status_some(
 pub fn request_free(rank: &Rank, request: *mut Handle) -> Answer {
     let handle = at(request, 0);
     let object = rank.request(handle)?;
+    let is_whole = object.partitions.is_none() || matches!(*object.state.borrow(), State::Done(_) | State::Inactive);
+    require(is_whole, class::ERR_REQUEST, || "a message in parts is freed that is not complete".to_owned())?;
     object.freed.set(true);
     rank.requests.remove(handle);
     // An operation goes on: a receive still writes to the program's memory.
@@ -420,6 +422,10 @@ pub fn cancel(rank: &Rank, request: *mut Handle) -> Answer {
         let code = generalized.cancel(matches!(*object.state.borrow(), State::Done(_)));
         return require(code == abi::SUCCESS, code, || "the function that cancels failed".to_owned());
     }
+    let is_whole = object.partitions.is_none();
+    require(is_whole, class::ERR_REQUEST, || {
+        "a message that is sent or received in parts cannot be cancelled".to_owned()
+    })?;
     let mut state = object.state.borrow_mut();
     if let State::Receive(receive) = &mut *state
         && receive.receive.cancel()
