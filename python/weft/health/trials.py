@@ -292,7 +292,11 @@ def _hinted(left: Matrix, noise: Matrix, suspects: Sequence[Suspect], known: Seq
 
 
 def _finding(trials: Trials, fault: Fault, faults: list[Fault], guessed: Sequence[Finding], suspects: int) -> Finding:
-    """What a fault does to the pairs that it delays, beside the others."""
+    """What a fault does to the pairs that it delays, beside the others.
+
+    Of what is slow those are judged that cross it: many more may wait for these, each for a little. A dead cable is
+    crossed by none, and all that it delays are judged.
+    """
     whole, without = trials.predicted(faults), trials.predicted(_but(faults, fault))
     left = trials.left(faults)
     assert whole is not None, "only what can be simulated is kept"
@@ -301,6 +305,8 @@ def _finding(trials: Trials, fault: Fault, faults: list[Fault], guessed: Sequenc
     noise = trials.noise(left)
     usual = np.nanmedian(noise, axis=(0, 2, 3))
     added = over(np.nanmean, whole - without, 0).reshape(whole.shape[1], -1)
+    if fault.speed:
+        added = added[:, fault.suspect.cells]
     effect, error, pairs = np.zeros(len(added)), np.zeros(len(added)), 0
     for length, row in enumerate(added):
         delayed = np.nan_to_num(row) > usual[length] / 2.0

@@ -255,3 +255,37 @@ def test_what_was_measured_survives_a_kill(command, tmp_path):
     assert command(f"{words} --resume")[0] == 0
     assert pl.read_csv(tmp_path / "pairs.csv")["repetition"].n_unique() == 12
     assert not journal.exists()
+
+
+TAPERED = """
+name = "tapered"
+title = "A fat tree with half as many links up as down"
+topology = { kind = "fat-tree", children = [32, 8, 4], parents = [1, 16, 8], source = "test" }
+switching = { technique = "cut-through", source = "test" }
+[[protocols]]
+send_overhead = 1e-6
+receive_overhead = 1e-6
+hop_time = 0.1e-6
+byte_time = 2e-11
+completion = "rendezvous"
+source = "test"
+[node]
+memory_bytes = 549755813888
+source = "test"
+[self_message]
+startup = 0.2e-6
+byte_time = 1e-10
+source = "test"
+"""
+
+
+def test_a_slow_link_is_judged_by_what_crosses_it_and_not_by_what_waits_for_that():
+    described = Machine.parse(TAPERED, "tapered.toml")
+    faulty, _ = simulate(described.with_faults(["link:s0>s32=0.4", "noise=0.05"]), 64)
+    normal, _ = simulate(described, 64)
+    diagnosis = diagnose(faulty, expected=normal, machine=described, trial=trials_of(described, faulty, Plan(), 0))
+    (finding,) = diagnosis.findings
+    assert finding.suspect.fault in ("link:s0>s32", "link:s32>s1")
+    ratios = np.exp(np.mean(faulty.logs - normal.logs, axis=0)).reshape(2, -1)[1, finding.suspect.cells]
+    assert finding.slowdown == pytest.approx(np.median(ratios), rel=0.05)
+    assert finding.slowdown > 1.5
