@@ -12,7 +12,7 @@ use crate::greedy;
 use crate::logical::Logical;
 use crate::packing::PackedTree;
 use crate::predict;
-use crate::reduce_broadcast::Overlapped;
+use crate::reduce_broadcast::{self, Overlapped};
 use crate::schedule::{Bound, Collective, Exchange, KIND, Operation, Schedule, Stage, Transfer, Tree, shards};
 use crate::shallow;
 use crate::symmetric::{self, Moved, Paths};
@@ -169,12 +169,20 @@ fn alternatives_of_size(
         }
         schedules.push(schedule(vec![overlapped.stage], None));
     }
+    // An exchange may be a tree too, where there are any.
+    let is_wanted = request.collective == Collective::Allreduce && request.method != Method::Throughput;
+    if is_wanted
+        && schedules.iter().all(|known| known.exchange.is_none())
+        && let Some(stage) = reduce_broadcast::single(fabric, request.bytes, request.element_bytes)
+    {
+        schedules.push(schedule(vec![stage], None));
+    }
     schedules.sort_by(|a, b| a.seconds().total_cmp(&b.seconds()));
     if schedules.is_empty() {
         go_on(interrupt)?;
         return Err(CollectiveError::new(format!(
-            "{}: no order of its nodes along axes lets them send everything on in a few rounds; leave out the method \
-             latency",
+            "{}: all that a node sends another cannot be one message, as such messages would wait for each other; leave \
+             out the method latency",
             fabric.name
         )));
     }

@@ -19,7 +19,7 @@ use crate::fabric::Fabric;
 use crate::forms;
 use crate::partition::{self, Partition};
 use crate::predict;
-use crate::schedule::{Collective, Operation, Stage, Transfer, Tree};
+use crate::schedule::{Bound, Collective, Operation, Stage, Transfer, Tree};
 use crate::simplex::Program;
 
 /// Links up to which the programme is solved, and links times ranks.
@@ -101,8 +101,7 @@ impl Overlapped {
 fn stage(fabric: &Fabric, bytes: u64, element: u64, two_stages: f64, interrupt: &Interrupt) -> Option<Stage> {
     let partition = partition::best(fabric);
     let least = partition.as_ref().map_or(0.0, Partition::seconds) * bytes as f64;
-    let is_small = fabric.links.len() <= MAX_LINKS && fabric.links.len() * fabric.ranks.len() <= MAX_SIZE;
-    if !is_small || two_stages * ENOUGH <= least {
+    if !is_small(fabric) || two_stages * ENOUGH <= least {
         return None;
     }
     let (mut packed, prices) = packed(fabric, interrupt)?;
@@ -110,6 +109,60 @@ fn stage(fabric: &Fabric, bytes: u64, element: u64, two_stages: f64, interrupt: 
     packed.sort_by_key(|tree| Reverse(tree.1));
     let partition = partition::best_by_prices(fabric, &prices, partition);
     let bound = forms::bound_by(partition, fabric, Collective::Allreduce, bytes, element);
+    stage_of(fabric, packed, bound, bytes, element)
+}
+
+/// An allreduce of `bytes` over a single tree that is as shallow as may be: for data so short that its latency counts, where
+/// no messages go past ranks. `None` where ranks next to each other are not joined both ways, and for networks that are too
+/// large.
+pub fn single(fabric: &Fabric, bytes: u64, element: u64) -> Option<Stage> {
+    if !is_small(fabric) {
+        return None;
+    }
+    let router = Router::of(fabric);
+    let latencies: Vec<f64> = fabric.links.iter().map(|link| link.latency).collect();
+    let paths: Vec<FromRank> = (0..fabric.ranks.len()).map(|rank| router.paths(rank, &latencies)).collect();
+    let bound = forms::bound_by(partition::best(fabric), fabric, Collective::Allreduce, bytes, element);
+    let of_root = |root: usize| {
+        let spanning = shallowest(&paths, fabric.message_seconds, root)?;
+        stage_of(fabric, vec![(spanning, 1)], bound.clone(), bytes, element)
+    };
+    (0..fabric.ranks.len()).filter_map(of_root).min_by(|a, b| a.seconds.total_cmp(&b.seconds))
+}
+
+/// The tree over which a message from `root` comes to every rank, and back, soonest (Dijkstra 1959): each transfer takes
+/// `message` seconds besides the latency.
+fn shallowest(paths: &[FromRank], message: f64, root: usize) -> Option<Spanning> {
+    let mut soonest: Vec<Option<(f64, usize)>> = vec![None; paths.len()];
+    let mut left: BTreeSet<usize> = (0..paths.len()).collect();
+    soonest[root] = Some((0.0, root));
+    let mut spanning = Vec::with_capacity(paths.len() - 1);
+    while !left.is_empty() {
+        let next = left.iter().filter_map(|&rank| Some((soonest[rank]?, rank)));
+        let ((seconds, above), rank) = next.min_by(|a, b| a.0.0.total_cmp(&b.0.0))?;
+        left.remove(&rank);
+        if rank != root {
+            let (there, back) = (paths[above][rank].as_ref()?, paths[rank][above].as_ref()?);
+            spanning.push((above, rank, there.1.clone(), back.1.clone()));
+        }
+        for &other in &left {
+            let (Some(there), Some(back)) = (&paths[rank][other], &paths[other][rank]) else { continue };
+            let reached = seconds + 2.0 * message + there.0 + back.0;
+            if soonest[other].is_none_or(|(known, _)| reached < known) {
+                soonest[other] = Some((reached, rank));
+            }
+        }
+    }
+    Some(spanning)
+}
+
+/// Whether trees are looked for within seconds.
+fn is_small(fabric: &Fabric) -> bool {
+    fabric.links.len() <= MAX_LINKS && fabric.links.len() * fabric.ranks.len() <= MAX_SIZE
+}
+
+/// The stage of these trees, each with its weight in parts of the buffer.
+fn stage_of(fabric: &Fabric, packed: Vec<Weighted>, bound: Bound, bytes: u64, element: u64) -> Option<Stage> {
     let parts = packed.iter().map(|(_, weight)| weight).sum();
     let elements = i128::from(bytes / element);
     let mut first = 0;
