@@ -22,6 +22,9 @@ const KEEP: c_int = 3;
 const REFLECT: c_int = 4;
 const SYMMETRIC: c_int = 5;
 
+/// The bytes that a process can address, on x86-64 and AArch64: no array is larger.
+const MAX_BYTES: u128 = 1 << 47;
+
 /// One rank's exchange, set up, and the arrays that it has begun with.
 pub struct Exchange {
     transport: Transport,
@@ -136,6 +139,20 @@ impl Exchange {
     }
 }
 
+/// A block with ghosts of these widths around it in one piece of memory. Raises a failure where none is that large.
+fn around(element: usize, block: &[usize], widths: &[[usize; 2]]) -> Outcome<Storage> {
+    let mut bytes = element as u128;
+    for (&sites, &[before, after]) in block.iter().zip(widths) {
+        bytes = bytes.saturating_mul(sites as u128 + before as u128 + after as u128);
+    }
+    if bytes > MAX_BYTES {
+        return Err(Failure::Usage(format!(
+            "a block of {block:?} with ghosts of widths {widths:?} and {element} bytes an element fits into no memory"
+        )));
+    }
+    Ok(Storage::contiguous(element, block, widths))
+}
+
 /// # Safety
 /// The value begins an element, or an array of the shape without the axis.
 unsafe fn edge(edge: &CEdge, what: &str, lines: usize, element: usize) -> Outcome<Edge> {
@@ -181,7 +198,7 @@ pub unsafe extern "C" fn weft_halo_plan(
         // SAFETY: there are two numbers for each axis (this function's condition).
         let widths = unsafe { list(widths, 2 * shape.len(), "widths")? };
         let widths: Vec<[usize; 2]> = widths.chunks_exact(2).map(|pair| [pair[0], pair[1]]).collect();
-        let storage = Storage::contiguous(element, &geometry.blocks.block(), &widths);
+        let storage = around(element, &geometry.blocks.block(), &widths)?;
         let pattern = || {
             let circular = vec![CEdge { boundary: CIRCULAR, value: std::ptr::null() }; 2 * shape.len()];
             // SAFETY: there are two edges for each axis where there are any (this function's condition).
@@ -236,7 +253,7 @@ pub unsafe extern "C" fn weft_polyshift_plan(
             ghosts = widths.chunks_exact(2).map(|pair| [pair[0], pair[1]]).collect();
         }
         let sources = shifts.iter().map(|shift| shift.source().saturating_add(1)).max().unwrap_or(0).min(count);
-        let storage = Storage::contiguous(element, &geometry.blocks.block(), &ghosts);
+        let storage = around(element, &geometry.blocks.block(), &ghosts)?;
         let pattern = || {
             let mut all = Vec::with_capacity(count);
             let mut read = Vec::new();

@@ -38,6 +38,8 @@ int main(void) {
     shown(weft_geometry_make(&geometry, ranks, 2, shape, grid));
     shown(weft_geometry_make(&geometry, ranks, 2, shape, NULL));
     shown(weft_halo_plan(&exchange, ranks, geometry, 8, widths, NULL, 7));
+    const size_t absurd[] = {0, (size_t)1 << 62, 0, 0};
+    shown(weft_halo_plan(&exchange, ranks, geometry, 8, absurd, NULL, WEFT_FACES));
     shown(weft_halo_plan(&exchange, ranks, geometry, 8, widths, NULL, WEFT_FACES));
     shown(weft_exchange_end(exchange));
     static double block[6 * 8];
