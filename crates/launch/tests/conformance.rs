@@ -56,7 +56,7 @@ fn refusal(backend: &str, request: &Request, benchmark: &Description) -> Option<
         ("threads", Group::Overlap) => Some(" needs nonblocking collectives, which "),
         ("tpu-v4", Group::Program) => Some("the machine's file gives no time of float"),
         ("tpu-v4", _) if benchmark.name.starts_with("stencil") => Some("gives no time of float64_sum_of_products"),
-        ("tpu-v4", Group::Files) => Some("; this backend has none"),
+        ("tpu-v4", Group::Files) => Some("; this machine has none, as its file has neither [files] nor [host_files]"),
         ("threads", Group::Program) if is_phantom => Some("with phantoms computes nothing"),
         ("threads", Group::Files) if benchmark.choices("file_system") == ["host"] => Some("; this backend has posix"),
         ("tpu-v4" | "threads", _) if benchmark.host => Some("host"),

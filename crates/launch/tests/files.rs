@@ -152,7 +152,7 @@ fn machines_without_such_files_say_so() {
     );
     assert_eq!(
         refused("frontera", &request("file-host", 1, &[])),
-        "file-host needs files by host; this backend has none"
+        "file-host needs files by host; this machine has none, as its file has neither [files] nor [host_files]"
     );
     let more = Request { io_nodes: Some(2), ..read.clone() };
     assert_eq!(refused("ncube6400", &more), "2 I/O nodes: ncube6400 has none; its file has no table [files]");

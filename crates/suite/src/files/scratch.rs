@@ -30,8 +30,12 @@ pub(crate) fn file_system<C: Communicator>(
     system.ok_or_else(|| {
         let wanted = request.file_system.clone().unwrap_or_else(|| taken.join(" or "));
         let here: Vec<&str> = comm.file_systems().iter().map(|system| system.name()).collect();
-        let here = if here.is_empty() { "none".to_owned() } else { here.join(", ") };
-        UsageError(format!("{name} needs files by {wanted}; this backend has {here}"))
+        UsageError(match here.is_empty() {
+            true => format!(
+                "{name} needs files by {wanted}; this machine has none, as its file has neither [files] nor [host_files]"
+            ),
+            false => format!("{name} needs files by {wanted}; this backend has {}", here.join(", ")),
+        })
     })
 }
 
