@@ -89,7 +89,7 @@ class DeviceCosts:
 
         Examples
         --------
-        >>> figures = {key: 1e-9 for key in FIGURES}
+        >>> figures = dict.fromkeys(FIGURES, 1e-9) | {"cache_bytes": 1e6}
         >>> DeviceCosts("a device", figures, dict.fromkeys(FIGURES, "made up")).machine("mine").name
         'mine'
         """

@@ -99,8 +99,8 @@ def test_mistakes_in_c(tmp_path):
         "2 the grid (2, 1) has 2 ranks, but there are 1",
         "0 ",
         "2 corners is 7: expected 0, 1 or 2",
-        "2 a block of [4, 6] with ghosts of widths [[0, 4611686018427387904], [0, 0]] and 8 bytes an element fits into no "
-        "memory",
+        "2 a block of [4, 6] with ghosts of widths [[0, 4611686018427387904], [0, 0]] and 8 bytes an element fits into "
+        "no memory",
         "0 ",
         "2 this exchange has not begun",
         "0 ",
