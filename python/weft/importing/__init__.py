@@ -23,7 +23,7 @@ import polars as pl
 from weft import samples
 from weft._core import UsageError
 from weft.importing import imb, nccl, osu
-from weft.importing.figures import Figure, Unread, Wrong, lines_of
+from weft.importing.figures import Dropped, Figure, Unread, Wrong, lines_of
 from weft.inputs import path_shown, read_text
 from weft.launch.request import benchmarks
 
@@ -66,7 +66,7 @@ def read(
     ------
     UserWarning
         For a table that is there and that cannot be read, by its title; the others are read. And for lines whose data
-        the benchmark itself found to be wrong, which are left out.
+        the benchmark itself found to be wrong, and those of numbers that are no measurement, which are left out.
     UsageError
         For a file without any figure, for one that does not say how many ranks ran or what, if the argument is
         missing, and where the ranks that NCCL's tests list are not as many.
@@ -103,6 +103,9 @@ def _of_file(path: str | os.PathLike[str], ranks: int | None, benchmark: str | N
         raise UsageError(f"{where}: no line of it is a measurement: {'; '.join(wrong)}")
     for what in wrong:
         warnings.warn(f"{where}: {what}: left out", stacklevel=3)
+    for table in tables:
+        if isinstance(table, Dropped):
+            warnings.warn(f"{where}: {table.line!r} of {table.title!r} is no measurement: left out", stacklevel=3)
     for title in unread:
         warnings.warn(f"{where}: the table {title!r} is not understood and was left out", stacklevel=3)
     if not figures:

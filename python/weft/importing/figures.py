@@ -44,6 +44,23 @@ class Unread:
 
 
 @dataclass(frozen=True)
+class Dropped:
+    """A line of numbers of a table of which other lines were read, and that is no measurement: `nan`, a time below 0.
+    A time of 0.00, which was too short to be printed, is left out without a word.
+
+    Attributes
+    ----------
+    title
+        The line that the table begins with.
+    line
+        The line.
+    """
+
+    title: str
+    line: str
+
+
+@dataclass(frozen=True)
 class Wrong:
     """A line of a table whose data the benchmark itself found to be wrong: no measurement.
 
@@ -66,16 +83,21 @@ class Counted:
         self.title = title
         self.lines = 0
         self.figures = 0
+        self.dropped: list[str] = []
 
     def count(self, line: str, read: bool) -> None:
         """Count a line of the table, and whether a figure came of it."""
         self.lines += numbers(line) is not None
         self.figures += read
+        if not read and not all(0.0 <= value < math.inf for value in _floats(line)):
+            self.dropped.append(line)
 
-    def unread(self) -> Iterator[Unread]:
-        """The table, if it had numbers and gave no figure."""
-        if self.lines and not self.figures:
+    def unread(self) -> Iterator[Unread | Dropped]:
+        """The table, if it had numbers and gave no figure; else its lines that can be none."""
+        if (self.lines or self.dropped) and not self.figures:
             yield Unread(self.title)
+        elif self.figures:
+            yield from (Dropped(self.title, line) for line in self.dropped)
 
 
 @dataclass(frozen=True)
@@ -142,10 +164,15 @@ def lines_of(text: str) -> list[str]:
 
 def numbers(line: str, count: int | None = None) -> list[float] | None:
     """The numbers of a line that has nothing else, and as many as are expected; else None."""
-    try:
-        values = [float(word) for word in line.split()]
-    except ValueError:
-        return None
+    values = _floats(line)
     if not values or not all(map(math.isfinite, values)) or (count is not None and len(values) != count):
         return None
     return values
+
+
+def _floats(line: str) -> list[float]:
+    """The words of a line where all are floats, `nan` among them; else none."""
+    try:
+        return [float(word) for word in line.split()]
+    except ValueError:
+        return []

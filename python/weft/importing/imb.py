@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from weft._core import UsageError
-from weft.importing.figures import Counted, Figure, Unread, Wrong, begins, numbers
+from weft.importing.figures import Counted, Dropped, Figure, Unread, Wrong, begins, numbers
 
 _TITLE = re.compile(r"#\s*Benchmarking\s+(\S+)")
 _PROCESSES = re.compile(r"#\s*\(?\s*#processes\s*=\s*(\d+)")
@@ -41,7 +41,7 @@ class _Table:
 
 def figures(
     lines: Sequence[str], where: str, ranks: int | None, benchmark: str | None
-) -> Iterator[Figure | Unread | Wrong]:
+) -> Iterator[Figure | Unread | Dropped | Wrong]:
     """The figures of every table of the file; tables say what was run on how many ranks."""
     table: _Table | None = None
     version = ""

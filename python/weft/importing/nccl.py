@@ -12,7 +12,7 @@ import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from weft._core import UsageError
-from weft.importing.figures import Counted, Figure, Unread, Wrong, begins
+from weft.importing.figures import Counted, Dropped, Figure, Unread, Wrong, begins
 from weft.launch.request import normal
 
 _STARTING = re.compile(r"#\s*Collective test starting:\s*(\w+)_perf")
@@ -36,7 +36,7 @@ _OF_BLOCKS = ("allgather", "alltoall", "gather", "scatter", "nccl-reduce-scatter
 
 def figures(
     lines: Sequence[str], where: str, ranks: int | None, benchmark: str | None
-) -> Iterator[Figure | Unread | Wrong]:
+) -> Iterator[Figure | Unread | Dropped | Wrong]:
     """The figures of every table of the file."""
     name, iterations, library = None, None, None
     groups: dict[str | None, set[str]] = {}

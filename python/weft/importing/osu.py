@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from weft._core import UsageError
-from weft.importing.figures import MEGABYTE, Counted, Figure, Unread, Wrong, begins, numbers
+from weft.importing.figures import MEGABYTE, Counted, Dropped, Figure, Unread, Wrong, begins, numbers
 
 _TITLE = re.compile(
     r"#\s*OSU (?:One Sided )?(?:MPI|NCCL|RCCL)(?:-\w+)?\s*(.+?)\s+Test(?:\s+(?:v|\(Version )?([\w.\-]+)\)?)?\s*$",
@@ -89,7 +89,7 @@ class _Table:
 
 def figures(
     lines: Sequence[str], where: str, ranks: int | None, benchmark: str | None
-) -> Iterator[Figure | Unread | Wrong]:
+) -> Iterator[Figure | Unread | Dropped | Wrong]:
     """The figures of every table of the file; `benchmark` is not needed, since tables have titles."""
     table: _Table | None = None
     for line in lines:

@@ -461,3 +461,22 @@ def test_a_list_of_ranks_that_was_cut_counts_to_its_last(native, tmp_path):
     text = "".join(f"#  Rank {last} Group  0 Pid  14840 on a device  3 [0x01]\n{table}" for last in (143, 71))
     ranks = read(tmp_path, text, benchmark="all_reduce")["ranks"]
     assert ranks.to_list() == [144, 144, 72, 72]
+
+
+def test_lines_that_are_no_measurement_are_named(native, tmp_path):
+    lines = (
+        "# OSU MPI Latency Test v7.3",
+        "# Size   Avg Latency(us)",
+        "1  1.03",
+        "2  -1.02",
+        "4  0.00",
+        "8  nan",
+        "16  1.2",
+    )
+    (tmp_path / "osu.txt").write_text("\n".join(lines))
+    with pytest.warns(UserWarning, match="is no measurement: left out") as warned:
+        table = importing.read([tmp_path / "osu.txt"])
+    assert [size for _, _, size, _ in points(table)] == [1, 16]
+    assert [str(each.message).partition(": ")[2] for each in warned] == [
+        f"{line!r} of '# OSU MPI Latency Test v7.3' is no measurement: left out" for line in ("2  -1.02", "8  nan")
+    ]
