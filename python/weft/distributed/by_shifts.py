@@ -99,30 +99,17 @@ class ShiftedStencilPlan(DistributedStencilPlan):
         self._copies.append(Live(np.asarray(boundary), face))
         return (self._copies[-1].own,)
 
-    def __call__(self, x: DistributedArray, out: DistributedArray | None = None, *, steps: int = 1) -> DistributedArray:
-        """The result for `x`, in `out` where given; see `DistributedStencilPlan`."""
-        self._live()
-        self._check("x", x)
-        if out is None:
-            out = DistributedArray(self.geometry, self.dtype, x.halo)
-        else:
-            self._check("out", out)
-        for live in self._copies:
-            live.refresh()
+    def _run(self, x: DistributedArray, out: DistributedArray, steps: int) -> None:
+        self._refresh()
         source = DistributedArray(self.geometry, self.dtype, self.halo)
         source.local[...] = x.local
-        for _ in range(counted("steps", steps)):
+        for _ in range(steps):
             source.local[...] = self._step(source)
         out.local[...] = source.local
-        return out
 
     def bind(self, x: DistributedArray, out: DistributedArray, *, steps: int = 1) -> Callable[[], None]:
         """A call without arguments that computes `out` from what `x` then holds; see `DistributedStencilPlan`."""
-        self._live()
-        self._check("x", x)
-        self._check("out", out)
-        if x is out:
-            raise UsageError("x and out are one array: results would overwrite what is still needed")
+        self._check_bound(x, out)
         count = counted("steps", steps)
 
         def call() -> None:
@@ -163,22 +150,12 @@ class ShiftedStencilPlan(DistributedStencilPlan):
         count = sum(map(len, self._shifts.values()))
         return f"{self.stencil!r} on {self.geometry}\n{count} shifts, one after the other, and a sum by numpy"
 
-    @property
-    def released(self) -> bool:
-        """Whether it was released."""
-        return self._released
-
     def release(self) -> None:
         """Give back its messages and arrays."""
         if not self._released:
             self._released = True
             for plan in [plan for plans in self._shifts.values() for plan in plans]:
                 plan.release()
-
-    def _live(self) -> Any:
-        if self._released:
-            raise UsageError("this stencil plan was released and cannot be used again; make a new one")
-        return self._shifts
 
 
 __all__ = ["ShiftedStencilPlan"]

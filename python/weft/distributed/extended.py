@@ -60,36 +60,14 @@ class ExtendedDistributedStencilPlan(DistributedStencilPlan):
             geometry, self.dtype, halo=self.halo, boundary=self._local.boundary(), corners=self._local.corners
         )
 
-    def __call__(self, x: DistributedArray, out: DistributedArray | None = None, *, steps: int = 1) -> DistributedArray:
-        """The result for `x`, in `out` where given; see `DistributedStencilPlan`."""
-        self._alive()
-        self._check("x", x)
-        if out is None:
-            out = DistributedArray(self.geometry, self.dtype, x.halo)
-        else:
-            self._check("out", out)
-        self._advance(x, out, counted("steps", steps))
-        return out
-
     def bind(self, x: DistributedArray, out: DistributedArray, *, steps: int = 1) -> Callable[[], None]:
         """A call without arguments that computes `out` from what `x` then holds; see `DistributedStencilPlan`."""
-        self._alive()
-        self._check("x", x)
-        self._check("out", out)
-        if x is out:
-            raise UsageError("x and out are one array: results would overwrite what is still needed")
-        if x.halo != self.halo:
-            raise UsageError(
-                f"x has a halo of {x.halo}, the plan was made for {self.halo}: a bound array is not copied"
-            )
+        self._check_uncopied(x, out)
         count = counted("steps", steps)
-        return lambda: self._advance(x, out, count)
+        return lambda: self._run(x, out, count)
 
-    def _advance(self, x: DistributedArray, out: DistributedArray, steps: int) -> None:
-        if x is out or x.halo != self.halo:
-            copied = self._array("copied")
-            copied.local[...] = x.local
-            x = copied
+    def _run(self, x: DistributedArray, out: DistributedArray, steps: int) -> None:
+        x = self._readable(x, out)
         for step in range(steps):
             result = out if step == steps - 1 else self._array(("even", "odd")[step % 2])
             self._exchange.begin(x)
@@ -102,16 +80,11 @@ class ExtendedDistributedStencilPlan(DistributedStencilPlan):
 
     def explain(self) -> str:
         """What is done at each step, and what it costs."""
-        self._alive()
+        self._live()
         sites = self._local.sites()
         return "\n".join(
             [f"{self.stencil!r} on {self.geometry}", self._exchange.explain(), f"{sites} sites of it need ghosts"]
         )
-
-    @property
-    def released(self) -> bool:
-        """Whether it was released."""
-        return self._released
 
     def release(self) -> None:
         """Give back its messages and arrays."""
@@ -119,14 +92,6 @@ class ExtendedDistributedStencilPlan(DistributedStencilPlan):
             self._released = True
             self._exchange.release()
             self._held = {}
-
-    def _alive(self) -> None:
-        if self._released:
-            raise UsageError("this stencil plan was released and cannot be used again; make a new one")
-
-    def _live(self) -> Any:
-        self._alive()
-        return self._exchange
 
 
 class Local:

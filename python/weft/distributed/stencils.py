@@ -83,6 +83,7 @@ class DistributedStencilPlan(Releasable):
     ) -> None:
         self.geometry = geometry
         self.stencil = stencil
+        self._released = False
         ranks = geometry.communicator
 
         def prepare() -> tuple[object, _Parts]:
@@ -151,15 +152,8 @@ class DistributedStencilPlan(Releasable):
         UsageError
             Where a copy would be needed: `x` is `out`, or has other ghosts than the plan was made for.
         """
-        run = self._live().run
-        self._check("x", x)
-        self._check("out", out)
-        if x is out:
-            raise UsageError("x and out are one array: results would overwrite what is still needed")
-        if x.halo != self.halo:
-            raise UsageError(
-                f"x has a halo of {x.halo}, the plan was made for {self.halo}: a bound array is not copied"
-            )
+        run = self._plan().run
+        self._check_uncopied(x, out)
         count = counted("steps", steps)
         arguments = (x.memory, self._between(out, count), out.memory, self._layout(out), count)
         held = (self, x, out)
@@ -174,7 +168,7 @@ class DistributedStencilPlan(Releasable):
 
     def explain(self) -> str:
         """What is done at each step, and what it costs."""
-        live, ranks = self._live(), self.geometry.communicator
+        live, ranks = self._plan(), self.geometry.communicator
         lines = [f"{self.stencil!r} on {self.geometry}", f"rank {ranks.rank} of {ranks.size}, each step:"]
         lines += [f"  {line}" for line in live.summary.splitlines()]
         lines += ["its block, ghosts counted:", *(f"  {line}" for line in live.explain().splitlines())]
@@ -183,21 +177,42 @@ class DistributedStencilPlan(Releasable):
     @property
     def released(self) -> bool:
         """Whether it was released."""
-        return self._native is None
+        return self._released
 
     def release(self) -> None:
         """Give back its messages and arrays. Memory that ranks of a node share is given back at the end of the run."""
-        self._native = None
+        self._released, self._native = True, None
         self._kept, self._copies, self._held = [], [], {}
 
     def __repr__(self) -> str:
         state = "released " if self.released else ""
         return f"<{state}stencil plan for {self.dtype.name} arrays of {self.geometry}>"
 
-    def _live(self) -> _core.DistributedStencil:
-        if self._native is None:
+    def _live(self) -> object:
+        if self._released:
             raise UsageError("this stencil plan was released and cannot be used again; make a new one")
+        return self
+
+    def _plan(self) -> _core.DistributedStencil:
+        self._live()
+        assert self._native is not None, "it is there until the plan is released"
         return self._native
+
+    def _check_bound(self, x: DistributedArray, out: DistributedArray) -> None:
+        """Refuses arrays that no call can be bound to."""
+        self._live()
+        self._check("x", x)
+        self._check("out", out)
+        if x is out:
+            raise UsageError("x and out are one array: results would overwrite what is still needed")
+
+    def _check_uncopied(self, x: DistributedArray, out: DistributedArray) -> None:
+        """As `_check_bound`, where a bound `x` is read where it lies."""
+        self._check_bound(x, out)
+        if x.halo != self.halo:
+            raise UsageError(
+                f"x has a halo of {x.halo}, the plan was made for {self.halo}: a bound array is not copied"
+            )
 
     def _check(self, name: str, array: Any) -> None:
         if not isinstance(array, DistributedArray):
@@ -212,16 +227,21 @@ class DistributedStencilPlan(Releasable):
 
     def _run(self, x: DistributedArray, out: DistributedArray, steps: int) -> None:
         self._refresh()
-        if x is out or x.halo != self.halo:
-            copied = self._array("copied")
-            copied.local[...] = x.local
-            x = copied
-        self._live().run(x.memory, self._between(out, steps), out.memory, self._layout(out), steps)
+        x = self._readable(x, out)
+        self._plan().run(x.memory, self._between(out, steps), out.memory, self._layout(out), steps)
 
     def _refresh(self) -> None:
         """Takes over what arrays hold that the kernels cannot read where they lie."""
         for live in self._copies:
             live.refresh()
+
+    def _readable(self, x: DistributedArray, out: DistributedArray) -> DistributedArray:
+        """`x`, or a copy of it with the ghosts of the plan where `x` cannot be read where it lies."""
+        if x is not out and x.halo == self.halo:
+            return x
+        copied = self._array("copied")
+        copied.local[...] = x.local
+        return copied
 
     def _array(self, name: str) -> DistributedArray:
         if name not in self._held:
@@ -239,7 +259,7 @@ class DistributedStencilPlan(Releasable):
         if out.halo not in self._layouts:
             if any(out.halo[self.geometry.ndim - self.stencil.site_rank :]) and self.stencil.site_rank:
                 _refuse_site_halo(out.halo, self.stencil)
-            self._layouts[out.halo] = self._live().layout(out.storage)
+            self._layouts[out.halo] = self._plan().layout(out.storage)
         return self._layouts[out.halo]
 
 
