@@ -955,6 +955,18 @@ def array_elementwise(
     around; divided by 0 they give 0. Raises UsageError.
     """
 
+def array_choose(
+    condition: np.ndarray[Any, Any],
+    x: np.ndarray[Any, Any],
+    y: np.ndarray[Any, Any],
+    out: np.ndarray[Any, Any],
+    threads: int | None = None,
+) -> None:
+    """The element of `x` where a boolean condition holds, else that of `y`, into `out`.
+
+    `x` and `y` have the dtype of `out`, and its shape or one element. `out` is none of the others. Raises UsageError.
+    """
+
 def array_reduce(
     x: np.ndarray[Any, Any],
     combination: str,

@@ -197,6 +197,36 @@ pub fn array_elementwise(
     })
 }
 
+/// The element of one operand where a condition holds, else that of the other.
+#[pyfunction]
+#[pyo3(signature = (condition, x, y, out, threads = None))]
+pub fn array_choose(
+    py: Python<'_>,
+    condition: &Bound<'_, PyAny>,
+    x: &Bound<'_, PyAny>,
+    y: &Bound<'_, PyAny>,
+    out: &Bound<'_, PyAny>,
+    threads: Option<usize>,
+) -> PyResult<()> {
+    let threads = checked_threads(threads)?;
+    let target = Array::output(out)?;
+    let mask = Array::new(condition, "condition")?;
+    same_shape(&mask, "condition", &target, "out")?;
+    let (yes, no) = (Array::new(x, "x")?, Array::new(y, "y")?);
+    for (operand, name) in [(&yes, "x"), (&no, "y")] {
+        if operand.view().length != 1 {
+            same_shape(operand, name, &target, "out")?;
+        }
+    }
+    let (out, condition, x, y) = (target.view(), mask.view(), yes.view(), no.view());
+    let arrays = [Some(&target), Some(&mask), Some(&yes), Some(&no)];
+    // SAFETY: the arrays are dense and aligned, the output is writable, and `call` keeps their memory. The kernels allow
+    // for others who write it meanwhile.
+    call(py, out.bytes(), &arrays, |stop| unsafe {
+        primitives::choose(condition, x, y, out, Execution { threads, stop })
+    })
+}
+
 /// Combines the selected elements of an array into one number.
 #[pyfunction]
 #[pyo3(signature = (x, combination, selection = None, threads = None))]

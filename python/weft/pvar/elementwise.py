@@ -17,7 +17,7 @@ import numpy as np
 
 from weft._core import UsageError
 from weft.pvar import words
-from weft.pvar.native import ARITHMETIC, WITHOUT_WARNING, chosen, has_choice_kernel, quietly
+from weft.pvar.native import ARITHMETIC, WITHOUT_WARNING, chosen, dtype_of_choice, quietly
 from weft.pvar.operations import FUNCTIONS, SILENT, Function
 from weft.pvar.variable import ParallelVariable
 
@@ -61,7 +61,7 @@ def apply(function: Function, *operands: Any) -> ParallelVariable:
         touched = [one for one in (*arrays, result) if isinstance(one, np.ndarray)]
         if function is _WHERE:
             condition, x, y = arrays
-            converted = not has_choice_kernel(condition, x, y)
+            converted = dtype_of_choice(condition, x, y) is None
         else:
             converted = any(one.dtype != first.dtype for one in touched[:-1])
         variable.record = vp.meter.record(

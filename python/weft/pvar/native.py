@@ -47,6 +47,9 @@ FEW = 1 << 16
 _EXACT = {bool: "b", int: "iuf", float: "f"}
 """Which kinds of elements take Python's numbers as they are."""
 
+_OF_NUMBERS = {(one, other): np.result_type(one, other) for one in _EXACT for other in _EXACT}
+"""The dtype of a choice between two of Python's numbers."""
+
 
 class Native(Local):
     """As `Local`, which numpy computes and this is compared with.
@@ -238,30 +241,37 @@ def quietly(name: str, x: Array, y: Any) -> Array | None:
 
 
 def chosen(condition: Array, x: Any, y: Any) -> Any:
-    """numpy's `where`, to the bit: `y` with the elements of `x` where the condition is true.
+    """numpy's `where`, to the bit: the element of `x` where the condition is true, else that of `y`.
 
     Integers that do not fit are an OverflowError; numpy wraps them around. It branches at each element, too, which
     takes ten times as long where a processor cannot foresee the condition; the kernel has masks. What is converted, and
     what there is no kernel for, numpy does.
     """
-    if not has_choice_kernel(condition, x, y):
+    dtype = dtype_of_choice(condition, x, y)
+    if dtype is None:
         return np.where(condition, x, y)
-    dtype = (x if x.__class__ is np.ndarray else y).dtype
-    if y.__class__ is np.ndarray:
-        out = y.copy()
-    else:
-        out = np.empty(condition.shape, dtype)
-        out.fill(y)
-    _core.array_elementwise("copy", (x if x.__class__ is np.ndarray else np.array([x], dtype),), out, condition)
+    out = np.empty(condition.shape, dtype)
+    if x.__class__ is not np.ndarray:
+        x = np.array([x], dtype)
+    if y.__class__ is not np.ndarray:
+        y = np.array([y], dtype)
+    _core.array_choose(condition, x, y, out)
     return out
 
 
-def has_choice_kernel(condition: Array, x: Any, y: Any) -> bool:
-    """Whether the kernel chooses between two operands: one is an array at least, and nothing is converted."""
-    if np.ndarray not in (x.__class__, y.__class__):
-        return False
-    dtype = (x if x.__class__ is np.ndarray else y).dtype
-    return not beyond_kernels(dtype) and condition.flags.c_contiguous and _is_of(x, dtype) and _is_of(y, dtype)
+def dtype_of_choice(condition: Array, x: Any, y: Any) -> np.dtype[Any] | None:
+    """The dtype of what the kernel chooses, of arrays and Python's numbers; None where numpy does: it converts."""
+    if not condition.flags.c_contiguous:
+        return None
+    if x.__class__ is np.ndarray or y.__class__ is np.ndarray:
+        dtype: np.dtype[Any] = (x if x.__class__ is np.ndarray else y).dtype
+        return dtype if not beyond_kernels(dtype) and _is_of(x, dtype) and _is_of(y, dtype) else None
+    dtype_of_numbers = _OF_NUMBERS.get((x.__class__, y.__class__))
+    return None if _is_beyond_int64(x) or _is_beyond_int64(y) else dtype_of_numbers
+
+
+def _is_beyond_int64(number: Any) -> bool:
+    return number.__class__ is int and not -(1 << 63) <= number < 1 << 63
 
 
 def _is_of(operand: Any, dtype: Any) -> bool:

@@ -33,14 +33,16 @@ def is_beyond(number, dtype):
 
 @st.composite
 def operands(draw):
-    """A condition, and two operands of which at least one is an array."""
+    """A condition, and two operands, arrays or numbers."""
     size = draw(st.sampled_from(SIZES))
     condition = draw(arrays.arrays(bool, size))
     any_dtype = st.sampled_from(DTYPES + FLOATS)
     two = draw(st.tuples(any_dtype, any_dtype) | any_dtype.map(lambda dtype: (dtype, dtype)))
     one, other = (draw(arrays.arrays(dtype, size, elements=elements(dtype))) for dtype in two)
     scalar = draw(st.sampled_from(SCALARS))
-    return draw(st.sampled_from([(condition, one, other), (condition, one, scalar), (condition, scalar, other)]))
+    numbers = draw(st.tuples(*[st.sampled_from([one for one in SCALARS if one != 1 << 63])] * 2))
+    choices = [(one, other), (one, scalar), (scalar, other), numbers]
+    return condition, *draw(st.sampled_from(choices))
 
 
 @given(operands(), st.booleans())
@@ -48,7 +50,8 @@ def test_it_is_numpys(given_, selects):
     condition, x, y = given_
     vp = pvar.VPSet(condition.shape)
     on_processors = [one if np.isscalar(one) else vp.array(one) for one in (x, y)]
-    if any(is_beyond(number, array.dtype) for number, array in ((x, y), (y, x)) if np.isscalar(number)):
+    pairs = [(number, array) for number, array in ((x, y), (y, x)) if np.isscalar(number) and not np.isscalar(array)]
+    if any(is_beyond(number, array.dtype) for number, array in pairs):
         with pytest.raises(UsageError, match="out of bounds|too large"):
             pvar.where(vp.array(condition), *on_processors)
         return

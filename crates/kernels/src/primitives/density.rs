@@ -1,5 +1,7 @@
 //! How much of a block is selected, and stores of what is.
 
+use std::mem::MaybeUninit;
+
 use weft_simd::{Dispatched, dispatch};
 
 use super::element::Bool8;
@@ -64,6 +66,38 @@ pub(super) unsafe fn blend(from: *const u8, to: *mut u8, mask: &[Bool8], item: u
     }
 }
 
+/// Stores the elements of a block of one of two operands, as the mask says.
+///
+/// # Safety
+///
+/// As many elements of `item` bytes, a power of two up to 8, as mask bytes are readable in both and writable, and the
+/// output is apart from the operands.
+pub(super) unsafe fn choose_block(yes: *const u8, no: *const u8, to: *mut u8, mask: &[Bool8], item: usize) {
+    // SAFETY: as many elements of `item` bytes as mask bytes are readable and writable, and apart (this function's
+    // condition).
+    unsafe {
+        match item {
+            1 => choose_of::<u8>(yes, no, to, mask),
+            2 => choose_of::<u16>(yes, no, to, mask),
+            4 => choose_of::<u32>(yes, no, to, mask),
+            _ => choose_of::<u64>(yes, no, to, mask),
+        }
+    }
+}
+
+unsafe fn choose_of<T: Bits>(yes: *const u8, no: *const u8, to: *mut u8, mask: &[Bool8]) {
+    // SAFETY: as many `T` as mask bytes are readable and writable, and apart (conditions of `choose_block`, which has
+    // chosen a `T` of the element's size; arrays are aligned to their elements); what is written may be uninitialised.
+    let (yes, no, to) = unsafe {
+        (
+            std::slice::from_raw_parts(yes.cast::<T>(), mask.len()),
+            std::slice::from_raw_parts(no.cast::<T>(), mask.len()),
+            std::slice::from_raw_parts_mut(to.cast::<MaybeUninit<T>>(), mask.len()),
+        )
+    };
+    dispatch(Choose { yes, no, to, mask });
+}
+
 /// Stores one element so many times.
 ///
 /// # Safety
@@ -88,9 +122,9 @@ unsafe fn repeat_of<T: Copy>(from: *const u8, to: *mut u8, count: usize) {
     // chosen a `T` of the element's size); what is written may be uninitialised.
     let (value, to) = unsafe {
         let value = from.cast::<T>().read_unaligned();
-        (value, std::slice::from_raw_parts_mut(to.cast::<std::mem::MaybeUninit<T>>(), count))
+        (value, std::slice::from_raw_parts_mut(to.cast::<MaybeUninit<T>>(), count))
     };
-    to.fill(std::mem::MaybeUninit::new(value));
+    to.fill(MaybeUninit::new(value));
 }
 
 unsafe fn blend_of<T: Bits>(from: *const u8, to: *mut u8, mask: &[Bool8]) {
@@ -136,6 +170,23 @@ impl<T: Bits> Dispatched for Blend<'_, T> {
     fn run(self) {
         for ((&from, to), &byte) in self.from.iter().zip(self.to).zip(self.mask) {
             *to = T::chosen(byte, from, *to);
+        }
+    }
+}
+
+struct Choose<'a, T> {
+    yes: &'a [T],
+    no: &'a [T],
+    to: &'a mut [MaybeUninit<T>],
+    mask: &'a [Bool8],
+}
+
+impl<T: Bits> Dispatched for Choose<'_, T> {
+    type Output = ();
+    #[inline(always)]
+    fn run(self) {
+        for (((&yes, &no), to), &byte) in self.yes.iter().zip(self.no).zip(self.to).zip(self.mask) {
+            to.write(T::chosen(byte, yes, no));
         }
     }
 }

@@ -5,22 +5,13 @@
 
 use crate::{Execution, Stop};
 
-use super::density::{Density, blend, density, repeat};
-use super::lines::{self, Ahead, Hint, LINE, Scratch};
+use super::density::{Density, blend, density};
+use super::lines::{self, Ahead, Hint, Scratch};
+use super::operand::{BLOCK, BLOCK_BYTES, Operand, PASSING_BYTES};
 use super::parallel::{in_parts, threads_for_passing};
 use super::pointwise::{Kernel, kernel};
 use super::view::Selection;
 use super::{Pointwise, PrimitiveError, View, finished};
-
-/// Elements of a block; with those of three arrays it fits the first-level cache.
-const BLOCK: usize = 1024;
-
-/// Bytes of a block of the largest elements.
-const BLOCK_BYTES: usize = BLOCK * 8;
-
-/// Bytes of a block of an operand, or of the output if that has larger elements, where the output is written by
-/// non-temporal stores: those of the next block are fetched meanwhile, and wait in the first-level cache.
-const PASSING_BYTES: usize = 2048;
 
 /// Applies `operation` to the elements of one or two operands. An operand of one element stands for as many as there are
 /// in `out`. Elements of `out` that are not selected keep what they hold.
@@ -168,41 +159,5 @@ impl Call<'_> {
                 std::ptr::copy_nonoverlapping(buffer.pointer(), target, count * item);
             }
         }
-    }
-}
-
-/// Where blocks of an operand are.
-struct Operand {
-    pointer: *const u8,
-    item: usize,
-    /// `pointer` has a block of one value.
-    repeated: bool,
-}
-
-impl Operand {
-    unsafe fn new(view: &View, length: usize, used: usize, buffer: &mut Scratch<BLOCK_BYTES>) -> Self {
-        let item = view.kind.size();
-        if view.length == length {
-            return Self { pointer: view.pointer, item, repeated: false };
-        }
-        let block = buffer.pointer();
-        // SAFETY: the buffer holds a block of the largest elements; the operand has one.
-        unsafe { repeat(view.pointer, block, BLOCK.min(used), item) };
-        Self { pointer: block, item, repeated: true }
-    }
-
-    #[inline(always)]
-    unsafe fn at(&self, index: usize) -> *const u8 {
-        // SAFETY: the index is within the operand.
-        if self.repeated { self.pointer } else { unsafe { self.pointer.add(index * self.item) } }
-    }
-
-    /// From where, and how many bytes of it, to fetch for each line of results of so many bytes each.
-    #[inline(always)]
-    fn ahead(&self, index: usize, result: usize) -> (*const u8, usize) {
-        if self.repeated {
-            return (self.pointer, 0);
-        }
-        (self.pointer.wrapping_add(index * self.item), LINE / result * self.item)
     }
 }

@@ -15,6 +15,7 @@
 //! tables 1 to 12.
 
 mod axis;
+mod choose;
 mod combination;
 mod density;
 mod element;
@@ -23,6 +24,7 @@ mod error;
 mod gather;
 mod indices;
 mod lines;
+mod operand;
 mod parallel;
 mod partition;
 mod pointwise;
@@ -36,6 +38,7 @@ mod tests;
 mod view;
 
 pub use axis::Axis;
+pub use choose::choose;
 pub use combination::Combination;
 pub use element::{ElementType, Scalar};
 pub use elementwise::elementwise;

@@ -568,6 +568,7 @@ proptest! {
     }
 }
 
+mod choices;
 mod elementwise_operations;
 mod lengths;
 mod races;
