@@ -158,6 +158,14 @@ CODE = 8 << 10
 """Bytes of code and tables of the interpreter, numpy and the kernels that an operation goes through: what small arrays
 push out of the first-level cache, and of the tables that branches are predicted by, is not each other's elements."""
 
+SHARED = 6 << 10
+"""Bytes of those that operations of a family have in common: additions, comparisons and bitwise operations differ in
+the loop over the elements, and hardly in what leads there. Of programs that a calibration of 3,000 had not seen, totals
+are 7.1% off at the median so, and 7.7% with code that no two operations share."""
+
+ELEMENTWISE = ("add", "multiply", "divide", "float_add", "float_multiply", "float_divide")
+"""Kinds of which all operations but choices are one family."""
+
 DATA_BESIDE_CODE = 16
 """Elements are in caches of their own where they are nearest to the processor, and only farther away in those that hold
 code too, which are so many times as large and more: to code, so many bytes of elements are as one."""
@@ -173,8 +181,8 @@ class Meter:
     reaches
         Of each operation of the sequence, how far back its arrays were touched last: in which cache they may be.
     since
-        Of each, how far back there was one of the same name: the distance of its code. Other operations since count
-        with their code, and a `DATA_BESIDE_CODE`th of the bytes touched.
+        Of each, how far back there was one of the same name, and of the same family: the distance of its code. Other
+        operations since count with their code, and a `DATA_BESIDE_CODE`th of the bytes touched.
     aside
         What takes time here and is no operation of a data-parallel machine (kind `LOCAL`): VP sets, coordinates,
         addresses and arrays of the front end, with their `since` and reach.
@@ -259,7 +267,7 @@ class Meter:
         record = self._known.setdefault(record, record)
         self.sequence.append(record)
         self.reaches.append(self._reach(arrays, parts))
-        self.since.append(self._since(name))
+        self.since.append(self._since(name, _family(name, kind)))
         return record
 
     def note(self, vp: VPSet, name: str, *arrays: Any) -> None:
@@ -267,19 +275,29 @@ class Meter:
         bits = 8 * int(arrays[0].itemsize) if arrays else 8
         record = Record(name, LOCAL, bits, vp.shape, vp.size, *caller())
         reach = self._reach(arrays)
-        self.aside.append((self._known.setdefault(record, record), self._since(name), reach))
+        since = self._since(name, _family(name, LOCAL))
+        self.aside.append((self._known.setdefault(record, record), since, reach))
 
-    def _since(self, name: str) -> int:
-        """How far back there was an operation of a name; now is the latest."""
-        since = NEVER
-        if name in self._stack:
-            since = 0
-            for other in reversed(self._stack.items()):
-                since += _beside_code(other)
-                if other[0] == name:
-                    break
-        self._touch(name, CODE)
-        return _rounded(since)
+    def _since(self, name: str, family: str) -> int:
+        """How far back there was an operation of a name; now is the latest.
+
+        Of its code, what it shares with its family is as near as the last of these.
+        """
+        own, shared = self._code_distance(name), self._code_distance(family)
+        self._touch(name, CODE - SHARED)
+        self._touch(family, SHARED)
+        return _rounded(own if own == NEVER else (own * (CODE - SHARED) + shared * SHARED) // CODE)
+
+    def _code_distance(self, code: str) -> int:
+        """What was gone through since this code was last, and the code itself."""
+        if code not in self._stack:
+            return NEVER
+        distance = 0
+        for other in reversed(self._stack.items()):
+            distance += _beside_code(other)
+            if other[0] == code:
+                break
+        return distance
 
     def _reach(self, arrays: Sequence[Any], parts: Sequence[int] | None = None) -> Reach:
         """How far back the arrays were touched; from now on, that is now. Arrays are known by the addresses they have,
@@ -436,6 +454,13 @@ def _beside_code(touched: tuple[Touched, int]) -> int:
     """What so many bytes of code, or of an array, are to other code."""
     what, length = touched
     return length if isinstance(what, str) else length // DATA_BESIDE_CODE
+
+
+def _family(name: str, kind: str) -> str:
+    """What operations have code in common: all that compute element by element; scans, whatever they combine by."""
+    if kind in ELEMENTWISE and name != "where":
+        return "code of elementwise operations"
+    return f"code of {name.split(maxsplit=1)[0]}"
 
 
 def _address(array: Any) -> int:

@@ -269,8 +269,12 @@ def test_code_is_as_far_away_as_what_was_touched_since():
         y = x + x
         y = y + x
         y * y
+        pvar.scan(y, "add")
         x + y
-    code = 8 << 10
+        x + y
+    own, shared, result = 2 << 10, 6 << 10, (8 << 10) // 16
     assert meter.since[1] >= NEVER
-    assert code <= meter.since[2] <= 1.25 * (3 * (8 << 10) + code)
-    assert meter.since[4] > meter.since[2]
+    assert meter.since[2] == pytest.approx((2 * (own + shared + result) + 6 * (shared + result)) / 8, rel=0.25)
+    behind = own + shared + (own + shared) + own + 3 * result
+    assert meter.since[5] == pytest.approx((2 * behind + 6 * (behind - 2 * own)) / 8, rel=0.25)
+    assert meter.since[6] == meter.since[2]
