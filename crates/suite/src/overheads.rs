@@ -13,7 +13,7 @@ use crate::description::{Group, Takes, takes};
 use crate::echo::MESSAGES;
 use crate::in_flight::{Answer, InFlight};
 use crate::row::Row;
-use crate::session::{ACKNOWLEDGE, Session, Step, rate};
+use crate::session::{ACKNOWLEDGE, Session, Step};
 use crate::statistics::Statistics;
 use crate::stopwatch::{Part, repeat, stopwatch, timed};
 
@@ -94,7 +94,7 @@ async fn overhead<C: Communicator>(session: &Session<'_, C>, end: End, bytes: us
         let each: Vec<f64> = delayed.times[skipped..].iter().map(|all| all / window as f64).collect();
         let row = session.row(each, comm.size(), Some(bytes as u64));
         let hops = comm.hops_to(1).map(|hops| hops as u32);
-        Row { hops, rate: rate(bytes as u64, row.seconds), ..row }
+        Row { hops, ..row }
     }))
 }
 
