@@ -69,7 +69,7 @@ def test_routers_of_any_topology(native, tmp_path):
         (MACHINE, {"load": 9}, "at most 8"),
         (MACHINE, {"load": "0.1,none"}, "'none' is not a positive number"),
         (MACHINE, {"load": 1e-9, "cycles": 1000}, "no packet was made in 1000 cycles"),
-        ("cm2-8k", {"load": 0.1}, "router takes no load"),
+        ("cm2-8k", {"load": 0.1}, "load: cm2-8k has no routers that are described flit by flit"),
     ],
 )
 def test_what_there_is_not_is_refused(native, machine, parameters, message):
