@@ -134,6 +134,10 @@ impl<T: Element> Plan<T> {
     }
 }
 
+/// The most bytes that are copied at an end of a row, by each thread, where neighbours are further away than a row is long.
+/// Within a row none are, but for the elements of one site.
+const MAX_COPIED: usize = 256 << 20;
+
 /// Refuses what does not fit together.
 fn check<T: Element>(
     stencil: &Stencil<T>,
@@ -161,6 +165,16 @@ fn check<T: Element>(
     let sites = extents.iter().try_fold(options.components, |product, &extent| product.checked_mul(extent));
     if sites.and_then(|sites| sites.checked_mul(size_of::<T>())).is_none_or(|bytes| bytes > isize::MAX as usize) {
         return refuse(format!("an array of {extents:?} sites does not fit into memory"));
+    }
+    let (low, high) = stencil.reach()[axes - 1];
+    let copied = (low + high).saturating_mul(options.components).saturating_mul(size_of::<T>());
+    let copied = copied.saturating_mul(stencil.points().len());
+    if low.max(high) > extents[axes - 1] && copied > MAX_COPIED {
+        return refuse(format!(
+            "a stencil that reaches {low} sites before an element and {high} behind it in rows of {}, which are shorter, has to \
+             copy {copied} bytes at an end of a row; the limit is {MAX_COPIED}",
+            extents[axes - 1]
+        ));
     }
     for (axis, boundary) in boundaries.iter().enumerate() {
         if let Boundary::Array(values) = boundary {

@@ -463,6 +463,20 @@ fn what_cannot_be_meant_is_refused_with_its_reason() {
     let actual = message(plan(&[usize::MAX / 2, 4], circular(2), Options::default()));
     assert!(actual.ends_with("does not fit into memory"), "{actual}");
 
+    let far = |by: isize| {
+        let offsets = [[0, by], [0, 0]];
+        let points = offsets.map(|offset| Point { offset: offset.to_vec(), coefficient: Coefficient::Constant(1.0) });
+        Plan::<f64>::new(&Stencil::new(2, points.to_vec()).unwrap(), &[4, 4], circular(2), Options::default())
+    };
+    assert_eq!(
+        message(far(-1_000_000_000)),
+        "a stencil that reaches 1000000000 sites before an element and 0 behind it in rows of 4, which are shorter, has to copy \
+         16000000000 bytes at an end of a row; the limit is 268435456"
+    );
+    let mut result = [0.0; 16];
+    far(1001).unwrap().apply_slices(&std::array::from_fn::<f64, 16, _>(|site| site as f64), &mut result).unwrap();
+    assert_eq!(result[..4], [1.0, 3.0, 5.0, 3.0]);
+
     let points = |offsets: &[&[isize]]| {
         let points =
             offsets.iter().map(|offset| Point { offset: offset.to_vec(), coefficient: Coefficient::Constant(1.0) });
