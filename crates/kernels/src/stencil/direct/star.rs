@@ -17,9 +17,6 @@ use super::Terms;
 /// Terms of the columns before and after.
 const SIDES: usize = 2;
 
-/// Vectors of a row from which on those that meet no end have a loop of their own.
-const LONG_ROW: usize = 4;
-
 /// Whether terms are those of a star with constants that reaches one column to either side.
 #[inline(always)]
 fn is_star<T>(terms: &Terms<T>) -> bool {
@@ -185,9 +182,9 @@ impl<V: Lanes, const OWN: usize> Star<'_, '_, V, OWN> {
     }
 
     /// All rows, by vectors of which the first has `skipped` lanes before the first element; those of the result begin
-    /// `by` lanes behind the vector before. In short rows most vectors meet an end.
+    /// `by` lanes behind the vector before.
     #[inline(always)]
-    unsafe fn run<const STREAM: bool, const JOIN: bool, const SHORT: bool>(
+    unsafe fn run<const STREAM: bool, const JOIN: bool>(
         &self,
         mut own: Own<'_, V::Scalar, OWN>,
         skipped: usize,
@@ -206,7 +203,7 @@ impl<V: Lanes, const OWN: usize> Star<'_, '_, V, OWN> {
             let mut at = -(skipped as isize);
             let (mut previous, mut current, mut results) = (zero, self.load_within(at, end), zero);
             if skipped == 0 {
-                previous = V::splat(*ends.low.0);
+                previous = V::splat(*ends.low.at(0));
                 ends.go_on();
             }
             while at < end {
@@ -216,33 +213,26 @@ impl<V: Lanes, const OWN: usize> Star<'_, '_, V, OWN> {
                     };
                     let mut plain = plain_to(&ends, &own);
                     while at <= last_whole {
-                        if !SHORT {
-                            while at <= plain {
-                                let next = V::load(self.centre.offset(at + lanes));
-                                let beside = (current.after(previous), current.before(next));
-                                let sum = self.sum(self.whole(&own, at), beside);
-                                self.store::<STREAM, JOIN>(at, results, sum, by);
-                                (previous, current, results) = (current, next, sum);
-                                at += lanes;
-                            }
-                            if at > last_whole {
-                                break;
-                            }
+                        while at <= plain {
+                            let next = V::load(self.centre.offset(at + lanes));
+                            let beside = (current.after(previous), current.before(next));
+                            let sum = self.sum(self.whole(&own, at), beside);
+                            self.store::<STREAM, JOIN>(at, results, sum, by);
+                            (previous, current, results) = (current, next, sum);
+                            at += lanes;
+                        }
+                        if at > last_whole {
+                            break;
                         }
                         let next = V::load(self.centre.offset(at + lanes));
                         let mut beside = (current.after(previous), current.before(next));
                         previous = current;
-                        let values = if SHORT && at <= plain {
-                            self.whole(&own, at)
-                        } else {
-                            if ends.next <= at + lanes {
-                                ends.replace(&mut beside, &mut previous, at);
-                            }
-                            let values =
-                                if own.end >= at + lanes { self.whole(&own, at) } else { self.changing(&mut own, at) };
-                            plain = plain_to(&ends, &own);
-                            values
-                        };
+                        if ends.next <= at + lanes {
+                            ends.replace(&mut beside, &mut previous, at);
+                        }
+                        let values =
+                            if own.end >= at + lanes { self.whole(&own, at) } else { self.changing(&mut own, at) };
+                        plain = plain_to(&ends, &own);
                         let sum = self.sum(values, beside);
                         self.store::<STREAM, JOIN>(at, results, sum, by);
                         (current, results) = (next, sum);
@@ -296,16 +286,41 @@ impl<V: Lanes, const OWN: usize> Star<'_, '_, V, OWN> {
     }
 }
 
+/// What lies beyond the ends of rows on one side.
+struct Beyond<T> {
+    /// What is there for a row that begins at the first element.
+    first: *const T,
+    /// The bits of how far behind it a row begins by which that of the row is later: all or none.
+    moves: isize,
+}
+
+impl<T: Scalar> Beyond<T> {
+    /// A value, or the element of the row itself that is so far from where the row begins.
+    #[inline(always)]
+    fn of(end: &End<T>, centre: *const T, distance: isize) -> Beyond<T> {
+        match end {
+            End::Value(value) => Beyond { first: std::ptr::from_ref(value), moves: 0 },
+            _ => Beyond { first: centre.wrapping_offset(distance), moves: -1 },
+        }
+    }
+
+    /// For a row that begins at an element.
+    #[inline(always)]
+    fn at(&self, begin: isize) -> *const T {
+        self.first.wrapping_offset(begin & self.moves)
+    }
+}
+
 /// Where rows end, and what lies beyond.
 struct Ends<T> {
     /// Where the next row begins whose neighbours are not yet in vectors.
     next: isize,
     /// Elements of a row.
     extent: isize,
-    /// What lies before that row, and how many elements later the same is for the row behind.
-    low: (*const T, isize),
-    /// The same of what lies behind the row before.
-    high: (*const T, isize),
+    /// What lies before that row.
+    low: Beyond<T>,
+    /// What lies behind the row before.
+    high: Beyond<T>,
 }
 
 impl<T: Scalar> Ends<T> {
@@ -313,14 +328,7 @@ impl<T: Scalar> Ends<T> {
     #[inline(always)]
     fn of(span: &Span<T>, centre: *const T) -> Ends<T> {
         let extent = span.extent as isize;
-        let low = match &span.low {
-            End::Value(value) => (std::ptr::from_ref(value), 0),
-            _ => (centre.wrapping_offset(extent - 1), extent),
-        };
-        let high = match &span.high {
-            End::Value(value) => (std::ptr::from_ref(value), 0),
-            _ => (centre.wrapping_offset(-extent), extent),
-        };
+        let (low, high) = (Beyond::of(&span.low, centre, extent - 1), Beyond::of(&span.high, centre, -extent));
         Ends { next: 0, extent, low, high }
     }
 
@@ -328,8 +336,6 @@ impl<T: Scalar> Ends<T> {
     #[inline(always)]
     fn go_on(&mut self) {
         self.next += self.extent;
-        self.low.0 = self.low.0.wrapping_offset(self.low.1);
-        self.high.0 = self.high.0.wrapping_offset(self.high.1);
     }
 
     /// Replaces what is beside the end of a row and the beginning of the next in the vectors before and after one at `at`;
@@ -339,11 +345,11 @@ impl<T: Scalar> Ends<T> {
         let lane = (self.next - at) as usize;
         // SAFETY: there are rows on both sides of the end (this function's condition).
         unsafe {
-            *after = with_lane(*after, lane - 1, *self.high.0);
+            *after = with_lane(*after, lane - 1, *self.high.at(self.next));
             if lane < V::LANES {
-                *before = with_lane(*before, lane, *self.low.0);
+                *before = with_lane(*before, lane, *self.low.at(self.next));
             } else {
-                *previous = V::splat(*self.low.0);
+                *previous = V::splat(*self.low.at(self.next));
             }
         }
         self.go_on();
@@ -356,9 +362,9 @@ impl<T: Scalar> Ends<T> {
         // SAFETY: there is a row on one side of the end (this function's condition).
         unsafe {
             if self.next == 0 {
-                *before = with_lane(*before, lane, *self.low.0);
+                *before = with_lane(*before, lane, *self.low.at(0));
             } else {
-                *after = with_lane(*after, lane - 1, *self.high.0);
+                *after = with_lane(*after, lane - 1, *self.high.at(self.next));
             }
         }
         self.go_on();
@@ -396,18 +402,12 @@ unsafe fn of<V: Lanes, const OWN: usize>(terms: &Terms<V::Scalar>, row: &Row<'_,
         own.go_on();
         let skipped = if V::JOINS { misplaced::<V>(centre) } else { begins };
         let by = (V::LANES + skipped - begins - 1) % V::LANES + 1;
-        let is_short = row.span.extent < LONG_ROW * V::LANES;
-        // Vectors of short rows are as soon joined as not.
-        let joins = V::JOINS && (is_short || by < V::LANES);
-        match (row.store == Store::Cached, joins, is_short) {
-            (true, false, false) => star.run::<false, false, false>(own, skipped, by),
-            (true, true, false) => star.run::<false, true, false>(own, skipped, by),
-            (false, false, false) => star.run::<true, false, false>(own, skipped, by),
-            (false, true, false) => star.run::<true, true, false>(own, skipped, by),
-            (true, true, true) => star.run::<false, true, true>(own, skipped, by),
-            (false, true, true) => star.run::<true, true, true>(own, skipped, by),
-            (true, false, true) => star.run::<false, false, true>(own, skipped, by),
-            (false, false, true) => star.run::<true, false, true>(own, skipped, by),
+        let joins = V::JOINS && by < V::LANES;
+        match (row.store == Store::Cached, joins) {
+            (true, false) => star.run::<false, false>(own, skipped, by),
+            (true, true) => star.run::<false, true>(own, skipped, by),
+            (false, false) => star.run::<true, false>(own, skipped, by),
+            (false, true) => star.run::<true, true>(own, skipped, by),
         }
     }
 }
