@@ -23,5 +23,5 @@ pub use binding::{Binding, binding};
 pub use cache::{CACHE_LINE, largest_reported_cache, last_level_cache, local_ranks, processors, second_level_cache};
 pub use dispatch::{Dispatched, dispatch, dispatch_to_masks};
 pub use level::{Level, LevelError, VARIABLE, chosen, is_forced, level};
-pub use memory::{advise_huge_pages, keep_rolled, prefetch, prefetch_to_second, store_fence};
+pub use memory::{advise_huge_pages, keep_rolled, opaque, prefetch, prefetch_to_second, store_fence};
 pub use threads::{MAX_THREADS, on_threads};

@@ -35,6 +35,24 @@ pub fn keep_rolled() {
     }
 }
 
+/// The same number, of which the compiler knows nothing: what is computed from it begins there, and not with a counter of the
+/// loop that it is in. It stays in a register, as with `std::hint::black_box` it does not.
+#[inline(always)]
+#[must_use]
+pub fn opaque(number: usize) -> usize {
+    #[cfg(target_arch = "x86_64")]
+    {
+        let mut number = number;
+        // SAFETY: there is no instruction.
+        unsafe {
+            std::arch::asm!("/* {} */", inout(reg) number, options(pure, nomem, nostack, preserves_flags));
+        }
+        number
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    std::hint::black_box(number)
+}
+
 /// Makes non-temporal stores visible to other threads before whatever this one stores next.
 #[inline(always)]
 pub fn store_fence() {

@@ -12,7 +12,7 @@ use std::marker::PhantomData;
 use std::mem::MaybeUninit;
 use std::ops::Range;
 
-use weft_simd::{Level, level};
+use weft_simd::{Level, level, opaque};
 
 use super::super::View;
 use super::super::element::{Bool8, Element};
@@ -161,15 +161,17 @@ impl<'a, I: Index> SharedIndices<'a, I> {
             }
             is_below
         };
-        let unrolled = elements.end - elements.len() % UNROLLED;
-        for element in (elements.start..unrolled).step_by(UNROLLED) {
+        let (groups, rest) = (elements.len() / UNROLLED, elements.len() % UNROLLED);
+        for group in 0..groups {
+            // Opaque, as compilers make of a counter that they know a chain of increments, one for each element.
+            let first = opaque(elements.start + group * UNROLLED);
             for number in 0..UNROLLED {
-                if !one(element + number) {
+                if !one(first + number) {
                     return false;
                 }
             }
         }
-        (unrolled..elements.end).all(one)
+        (elements.end - rest..elements.end).all(one)
     }
 
     /// Between which values some elements are now, those of true values where there are such; from 0 on without `LOW`.
