@@ -32,9 +32,10 @@ class Ended:
     reason: str | None = None
 
 
-def processor_time(session: int) -> float:
-    """Processor time of the processes of a session, in seconds, with that of their children that have ended."""
-    total = 0
+def processor_time(session: int) -> tuple[float, bool]:
+    """Processor time of the processes of a session, in seconds, with that of their children that have ended, and
+    whether one of them is stopped (by a signal, as job control and debuggers do)."""
+    total, stopped = 0, False
     for entry in os.scandir("/proc"):
         if not entry.name.isdigit():
             continue
@@ -45,7 +46,8 @@ def processor_time(session: int) -> float:
         # After the name of the program (proc(5)): the session is the sixth field of all, times the 14th to 17th.
         if int(fields[3]) == session:
             total += sum(map(int, fields[11:15]))
-    return total / _TICKS
+            stopped = stopped or fields[0] in "Tt"
+    return total / _TICKS, stopped
 
 
 def run_limited(
@@ -72,10 +74,11 @@ def _watch(process: subprocess.Popen[bytes], seconds: float) -> str | None:
             return None
         except subprocess.TimeoutExpired:
             pass
-        now = processor_time(process.pid)
+        now, stopped = processor_time(process.pid)
         if now > seconds:
             return f"not done in {seconds:g} s of processor time"
-        if now > used:
+        # Who has stopped a process lets it go on some day: until then it is not hung.
+        if now > used or stopped:
             used, since = now, time.monotonic()
         elif time.monotonic() - since > IDLE:
             return f"no processor time used for {IDLE:g} s"

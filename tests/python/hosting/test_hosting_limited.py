@@ -1,6 +1,9 @@
 """The limit of commands in benchmarks: processor time, of what they start too."""
 
+import os
+import signal
 import sys
+import threading
 
 from benches.hosting import limited
 from benches.hosting.limited import run_limited
@@ -29,3 +32,16 @@ def test_a_command_that_does_nothing_is_ended(monkeypatch):
     monkeypatch.setattr(limited, "IDLE", 1.0)
     done = run_limited([sys.executable, "-c", "import time; time.sleep(600)"], 60)
     assert done.reason == "no processor time used for 1 s"
+
+
+def test_a_command_that_was_stopped_is_not_hung(monkeypatch, tmp_path):
+    monkeypatch.setattr(limited, "IDLE", 1.0)
+    written = tmp_path / "pid"
+    text = (
+        f"import os, signal; open({str(written)!r}, 'w').write(str(os.getpid())); os.kill(os.getpid(), signal.SIGSTOP)"
+    )
+    go_on = threading.Timer(4.0, lambda: os.kill(int(written.read_text()), signal.SIGCONT))
+    go_on.start()
+    done = run_limited([sys.executable, "-c", text], 60)
+    go_on.cancel()
+    assert (done.code, done.reason) == (0, None)
