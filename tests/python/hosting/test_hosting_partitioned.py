@@ -28,6 +28,11 @@ def fails(call, *arguments):
 WANTED = MPI.ERR_ARG
 fails(comm.Psend_init, parts, 0, comm.rank, 1)
 fails(comm.Precv_init, received, -1, comm.rank, 1)
+WANTED = MPI.ERR_RANK
+fails(comm.Precv_init, received, 4, MPI.ANY_SOURCE, 1)
+WANTED = MPI.ERR_TAG
+fails(comm.Precv_init, received, 4, comm.rank, MPI.ANY_TAG)
+WANTED = MPI.ERR_ARG
 request = comm.Psend_init(parts, 4, comm.rank, 1)
 other = comm.Precv_init(received, 4, comm.rank, 1)
 MPI.Prequest.Startall([request, other])
@@ -48,6 +53,8 @@ other.Free()
 SAID = [
     "the number of partitions is 0",
     "the number of partitions is -1",
+    "rank -2, where there are ranks 0 to 0",
+    "tag -1; the largest is 1048575",
     "partition 4 of 4",
     "partition 1 is ready already",
     "a message that is sent or received in parts cannot be cancelled",

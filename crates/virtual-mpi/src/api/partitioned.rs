@@ -87,9 +87,10 @@ pub fn precv_init(
     let memory = Memory::of(buf, count * partitions as Aint, datatype);
     let object = rank.comm(comm)?;
     memory.check(rank)?;
-    check_tag(tag, true)?;
+    // Wildcards are not allowed (MPI 4.1, section 4.2.1).
+    check_tag(tag, false)?;
     if source != abi::PROC_NULL {
-        check_rank(&object, source, true)?;
+        check_rank(&object, source, false)?;
     }
     let link = object.next_partitioned(false, source, tag);
     let rank = rank_for_ever(rank);
