@@ -70,6 +70,12 @@ impl Costs {
         self.packets.map_or(u64::MAX, |each| each.bytes.saturating_mul(packets))
     }
 
+    /// The length of the longest message whose send is complete without its receive, in bytes: all longer ones wait.
+    pub fn longest_eager(&self) -> u64 {
+        let eager = |protocol: &&Protocol| protocol.completion != Completion::Rendezvous;
+        self.protocols.iter().rfind(eager).map_or(0, |protocol| protocol.up_to.unwrap_or(u64::MAX))
+    }
+
     /// Bytes on the wire of packet number `index` of a message of `bytes` bytes, or `None` when there is no such packet.
     pub fn packet(&self, bytes: u64, index: u64) -> Option<u64> {
         let Some(packets) = self.packets else {

@@ -39,6 +39,11 @@ impl SimComm {
         self.core().borrow().longest_message(MAX_PACKETS)
     }
 
+    /// The length of the longest message that the machine sends without waiting for its receive, in bytes.
+    pub fn longest_eager(&self) -> u64 {
+        self.core().borrow().longest_eager()
+    }
+
     /// A context that no communicator has.
     pub fn new_context(&self) -> u32 {
         self.core().borrow_mut().new_context()

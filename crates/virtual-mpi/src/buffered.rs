@@ -1,4 +1,5 @@
-//! Messages of buffered sends that are still in the memory that the program has attached (MPI 4.1, section 3.6).
+//! Messages of buffered sends that are still in the memory that the program has attached (MPI 4.1, section 3.6): to a
+//! communicator, to a session, or for all that have none of their own.
 
 use std::cell::{Cell, RefCell};
 use std::future::Future;
@@ -17,9 +18,11 @@ struct Message {
     send: Send,
 }
 
-/// The messages, in the order of their sends.
+/// What was attached in one call, and its messages in the order of their sends.
 #[derive(Default)]
 pub struct Buffered {
+    /// The address and the length of the memory, while there is some.
+    attached: Cell<Option<(usize, usize)>>,
     messages: RefCell<Vec<Message>>,
     next: Cell<u64>,
     /// When there are so many, those that have left are forgotten.
@@ -27,6 +30,29 @@ pub struct Buffered {
 }
 
 impl Buffered {
+    /// Attaches memory; false where some is attached already.
+    pub fn attach(&self, address: usize, bytes: usize) -> bool {
+        let is_free = !self.is_attached();
+        if is_free {
+            self.attached.set(Some((address, bytes)));
+        }
+        is_free
+    }
+
+    /// The address and the length of the memory, which is attached no more.
+    pub fn detach(&self) -> Option<(usize, usize)> {
+        self.attached.take()
+    }
+
+    pub fn is_attached(&self) -> bool {
+        self.attached.get().is_some()
+    }
+
+    /// The length of the memory, in bytes.
+    pub fn space(&self) -> usize {
+        self.attached.get().map_or(0, |(_, bytes)| bytes)
+    }
+
     pub fn add(&self, bytes: usize, send: Send) {
         let number = self.count();
         self.next.set(number + 1);

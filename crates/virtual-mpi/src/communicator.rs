@@ -1,6 +1,6 @@
 //! Communicators as MPI knows them: groups, contexts, attributes and topologies.
 
-use std::cell::{Cell, RefCell};
+use std::cell::{Cell, OnceCell, RefCell};
 use std::collections::BTreeMap;
 use std::ffi::c_int;
 use std::rc::Rc;
@@ -9,6 +9,7 @@ use weft_comm::Communicator as _;
 
 use crate::abi::{self, Errhandler};
 use crate::attribute::Attributes;
+use crate::buffered::Buffered;
 use crate::info::Info;
 use crate::joint::Key;
 use crate::link::Link;
@@ -91,6 +92,8 @@ pub struct Communicator {
     pub errhandler: Cell<Errhandler>,
     pub topology: RefCell<Option<Topology>>,
     pub info: RefCell<Info>,
+    /// Buffered sends in memory that is attached to it alone, if some ever was.
+    pub buffered: OnceCell<Rc<Buffered>>,
     /// Collective calls that have a context of their own, so far.
     derived: Cell<u32>,
     /// Collective calls of the program so far, and the first rank in the run of those that make them, here because
@@ -156,6 +159,7 @@ impl Communicator {
             errhandler: Cell::new(abi::ERRORS_ARE_FATAL),
             topology: RefCell::default(),
             info: RefCell::default(),
+            buffered: OnceCell::new(),
             derived: Cell::new(0),
             joint: Cell::new(0),
             first,

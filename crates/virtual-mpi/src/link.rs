@@ -383,6 +383,14 @@ impl Link {
         }
     }
 
+    /// Sends of no longer messages are complete without their receives, in bytes.
+    pub fn longest_eager(&self) -> u64 {
+        match self {
+            Link::Simulated(comm) => comm.longest_eager(),
+            Link::Remote(comm) => comm.connection.setup.longest_eager,
+        }
+    }
+
     /// Processor time of receiving an empty message: what a look costs that finds nothing.
     pub fn look_time(&self) -> Picos {
         match self {

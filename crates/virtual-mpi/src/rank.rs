@@ -136,8 +136,7 @@ pub struct Rank {
     pub errors: RefCell<VecDeque<Fault>>,
     pub errors_dropped: Cell<usize>,
     pub user_errors: RefCell<crate::fault::UserErrors>,
-    /// Memory for buffered sends: address and length.
-    pub attached: Cell<(usize, usize)>,
+    /// Buffered sends of communicators that have no memory for them of their own, nor has their session.
     pub buffered: Rc<Buffered>,
     /// How many times more the interface for tools was initialized than finalized.
     pub tools: Cell<u32>,
@@ -305,7 +304,6 @@ impl Rank {
             errors: RefCell::default(),
             errors_dropped: Cell::new(0),
             user_errors: RefCell::default(),
-            attached: Cell::new((0, 0)),
             buffered: Rc::default(),
             tools: Cell::new(0),
             node_name: format!("{}-node{}", setting.machine, setting.node_of(number)),

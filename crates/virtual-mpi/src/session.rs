@@ -4,19 +4,22 @@
 //! 11.3). Groups know the session that they were derived from, and what is made of groups knows its groups.
 
 use std::cell::Cell;
+use std::rc::Rc;
 
 use crate::abi::Errhandler;
+use crate::buffered::Buffered;
 use crate::communicator::{Communicator, Group};
 use crate::fault::{Answer, class, require};
 use crate::info::Info;
 
 /// A session.
-#[derive(Debug)]
 pub struct Session {
     /// From 1, in the order in which this rank began them.
     pub number: u32,
     pub errhandler: Cell<Errhandler>,
     pub info: Info,
+    /// Buffered sends of its communicators that have no memory for them of their own.
+    pub buffered: Rc<Buffered>,
 }
 
 /// Sets of processes that a session knows.

@@ -56,6 +56,11 @@ impl<T> Table<T> {
         self.objects.borrow().iter().all(|(_, object)| holds(object))
     }
 
+    /// The first object that is so.
+    pub fn find(&self, holds: impl Fn(&T) -> bool) -> Option<Rc<T>> {
+        self.objects.borrow().iter().map(|(_, object)| object).find(|object| holds(object)).cloned()
+    }
+
     /// How many objects are so.
     pub fn count(&self, holds: impl Fn(&T) -> bool) -> usize {
         self.objects.borrow().iter().filter(|(_, object)| holds(object)).count()

@@ -249,6 +249,11 @@ impl Core {
         self.costs.longest(packets)
     }
 
+    /// The length of the longest message whose send is complete without its receive.
+    pub fn longest_eager(&self) -> u64 {
+        self.costs.longest_eager()
+    }
+
     pub fn size(&self) -> usize {
         self.ranks.len()
     }

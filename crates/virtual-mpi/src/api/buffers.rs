@@ -2,94 +2,127 @@
 
 use std::ffi::c_void;
 use std::future::poll_fn;
+use std::rc::Rc;
 
 use crate::abi::{self, Aint, Comm, Request as Handle};
-use crate::fault::{Answer, class, require};
+use crate::buffered::Buffered;
+use crate::communicator::{Communicator, NO_SESSION};
+use crate::fault::{Answer, Fault, class, require};
 use crate::rank::Rank;
 use crate::request::{Completed, Completion, State};
 
 use super::point_to_point::hand_out;
 use super::put;
+use super::sessions::find_session;
 
-pub fn buffer_attach(rank: &Rank, buffer: *mut c_void, size: Aint) -> Answer {
+/// The address that asks for a buffer of the library's own (`MPI_BUFFER_AUTOMATIC`).
+const AUTOMATIC: isize = -2;
+
+/// Attaches memory of the program, which lasts until it is detached.
+fn attach(buffered: &Buffered, buffer: *mut c_void, size: Aint) -> Answer {
     require(size >= 0, class::ERR_ARG, || format!("a buffer of {size} bytes"))?;
-    let free = rank.attached.get() == (0, 0);
-    require(free, class::ERR_BUFFER, || "a buffer is attached already".to_owned())?;
     // The standard's address for a buffer that the library provides is as large as it needs to be.
-    let size = if buffer as isize == -2 { usize::MAX >> 1 } else { size as usize };
-    rank.attached.set((buffer as usize, size));
-    Ok(())
+    let size = if buffer as isize == AUTOMATIC { usize::MAX >> 1 } else { size as usize };
+    require(buffered.attach(buffer as usize, size), class::ERR_BUFFER, || "a buffer is attached already".to_owned())
 }
 
 /// Waits until the messages that are buffered now have left.
-fn flush(rank: &Rank) -> impl Future<Output = Completion> + use<> {
-    let (buffered, number) = (rank.buffered.clone(), rank.buffered.count());
+fn flush(buffered: Rc<Buffered>) -> impl Future<Output = Completion> {
+    let number = buffered.count();
     async move {
         poll_fn(|context| buffered.poll_left(number, context)).await;
         Ok(Completed::EMPTY)
     }
 }
 
-pub fn buffer_detach(rank: &Rank, buffer_addr: *mut c_void, size: super::CountOut) -> Answer {
-    rank.block(flush(rank))?;
-    let (address, bytes) = rank.attached.replace((0, 0));
+fn detach(rank: &Rank, buffered: Rc<Buffered>, buffer_addr: *mut c_void, size: super::CountOut) -> Answer {
+    rank.block(flush(buffered.clone()))?;
+    let (address, bytes) = buffered.detach().unwrap_or_default();
     put(buffer_addr.cast::<usize>(), address);
-    size.set(if address as isize == -2 { 0 } else { bytes as Aint });
+    size.set(if address as isize == AUTOMATIC { 0 } else { bytes as Aint });
     Ok(())
 }
 
+fn iflush(rank: &Rank, buffered: Rc<Buffered>, request: *mut Handle) -> Answer {
+    hand_out(rank, State::Work(Box::pin(flush(buffered))), abi::COMM_NULL, request);
+    Ok(())
+}
+
+/// Memory of one communicator.
+fn of_comm(rank: &Rank, comm: Comm) -> Result<Rc<Buffered>, Fault> {
+    Ok(rank.comm(comm)?.buffered.get_or_init(Rc::default).clone())
+}
+
+/// Memory of one session.
+fn of_session(rank: &Rank, session: abi::Session) -> Result<Rc<Buffered>, Fault> {
+    Ok(find_session(rank, session)?.buffered.clone())
+}
+
+/// The memory that messages of a communicator are buffered in: its own, else that of its session, else the process's
+/// (MPI 4.1, section 3.6).
+pub(super) fn buffer_for(rank: &Rank, comm: &Communicator) -> Rc<Buffered> {
+    let is_attached = |buffered: &&Rc<Buffered>| buffered.is_attached();
+    if let Some(own) = comm.buffered.get().filter(is_attached) {
+        return own.clone();
+    }
+    let session = comm.group.session;
+    let of_session = (session != NO_SESSION).then(|| rank.sessions.find(|known| known.number == session)).flatten();
+    let buffered = of_session.as_ref().map(|session| &session.buffered).filter(is_attached);
+    buffered.unwrap_or(&rank.buffered).clone()
+}
+
+pub fn buffer_attach(rank: &Rank, buffer: *mut c_void, size: Aint) -> Answer {
+    attach(&rank.buffered, buffer, size)
+}
+
+pub fn buffer_detach(rank: &Rank, buffer_addr: *mut c_void, size: super::CountOut) -> Answer {
+    detach(rank, rank.buffered.clone(), buffer_addr, size)
+}
+
 pub fn buffer_flush(rank: &Rank) -> Answer {
-    rank.block(flush(rank))?;
+    rank.block(flush(rank.buffered.clone()))?;
     Ok(())
 }
 
 pub fn buffer_iflush(rank: &Rank, request: *mut Handle) -> Answer {
-    hand_out(rank, State::Work(Box::pin(flush(rank))), abi::COMM_NULL, request);
-    Ok(())
-}
-
-/// Whether a handle is that of a communicator.
-fn comm_exists(rank: &Rank, comm: Comm) -> Answer {
-    rank.comm(comm).map(|_| ())
+    iflush(rank, rank.buffered.clone(), request)
 }
 
 pub fn comm_attach_buffer(rank: &Rank, comm: Comm, buffer: *mut c_void, size: Aint) -> Answer {
-    comm_exists(rank, comm)?;
-    buffer_attach(rank, buffer, size)
+    attach(&*of_comm(rank, comm)?, buffer, size)
 }
 
 pub fn comm_detach_buffer(rank: &Rank, comm: Comm, buffer_addr: *mut c_void, size: super::CountOut) -> Answer {
-    comm_exists(rank, comm)?;
-    buffer_detach(rank, buffer_addr, size)
+    detach(rank, of_comm(rank, comm)?, buffer_addr, size)
 }
 
 pub fn comm_flush_buffer(rank: &Rank, comm: Comm) -> Answer {
-    comm_exists(rank, comm)?;
-    buffer_flush(rank)
+    rank.block(flush(of_comm(rank, comm)?))?;
+    Ok(())
 }
 
 pub fn comm_iflush_buffer(rank: &Rank, comm: Comm, request: *mut Handle) -> Answer {
-    comm_exists(rank, comm)?;
-    buffer_iflush(rank, request)
+    iflush(rank, of_comm(rank, comm)?, request)
 }
 
-pub fn session_attach_buffer(rank: &Rank, _session: abi::Session, buffer: *mut c_void, size: Aint) -> Answer {
-    buffer_attach(rank, buffer, size)
+pub fn session_attach_buffer(rank: &Rank, session: abi::Session, buffer: *mut c_void, size: Aint) -> Answer {
+    attach(&*of_session(rank, session)?, buffer, size)
 }
 
 pub fn session_detach_buffer(
     rank: &Rank,
-    _session: abi::Session,
+    session: abi::Session,
     buffer_addr: *mut c_void,
     size: super::CountOut,
 ) -> Answer {
-    buffer_detach(rank, buffer_addr, size)
+    detach(rank, of_session(rank, session)?, buffer_addr, size)
 }
 
-pub fn session_flush_buffer(rank: &Rank, _session: abi::Session) -> Answer {
-    buffer_flush(rank)
+pub fn session_flush_buffer(rank: &Rank, session: abi::Session) -> Answer {
+    rank.block(flush(of_session(rank, session)?))?;
+    Ok(())
 }
 
-pub fn session_iflush_buffer(rank: &Rank, _session: abi::Session, request: *mut Handle) -> Answer {
-    buffer_iflush(rank, request)
+pub fn session_iflush_buffer(rank: &Rank, session: abi::Session, request: *mut Handle) -> Answer {
+    iflush(rank, of_session(rank, session)?, request)
 }

@@ -7,6 +7,7 @@ use std::task::{Context, Waker};
 use weft_comm::{Buffer, ElementKinds, Source, Tag, TagSelector};
 
 use crate::abi::{self, Aint, Comm, Datatype as DatatypeHandle, Request as Handle, Status};
+use crate::buffered::Buffered;
 use crate::communicator::Communicator;
 use crate::datatype::Datatype;
 use crate::fault::{Answer, Fault, class, require};
@@ -16,6 +17,7 @@ use crate::rank::Rank;
 use crate::request::{Completed, Completion, Receive, Request, State};
 use crate::used::Used;
 
+use super::buffers::buffer_for;
 use super::{check_used, put, say_disturbed};
 
 /// How a send is known to be complete.
@@ -141,8 +143,8 @@ pub(crate) fn selectors(source: c_int, tag: c_int) -> (Source, TagSelector) {
 }
 
 /// Fails where a message does not fit beside those that are still in the attached buffer.
-fn require_space(rank: &Rank, bytes: usize) -> Answer {
-    let (buffered, (_, space)) = (&rank.buffered, rank.attached.get());
+fn require_space(rank: &Rank, buffered: &Buffered, bytes: usize) -> Answer {
+    let space = buffered.space();
     let fits = || bytes + abi::BSEND_OVERHEAD <= space.saturating_sub(buffered.occupied());
     if buffered.are_many() || !fits() {
         rank.block(rank.endpoint.settle());
@@ -173,17 +175,22 @@ pub(crate) fn start_send(
     }
     check_rank(&comm, dest, false)?;
     let (datatype, count) = memory.check(rank)?;
-    if mode == Mode::Buffered {
-        require_space(rank, count * datatype.size)?;
+    let bytes = count * datatype.size;
+    let buffered = (mode == Mode::Buffered).then(|| buffer_for(rank, &comm));
+    if let Some(buffered) = &buffered {
+        require_space(rank, buffered, bytes)?;
     }
-    let (tag, synchronous) = (Tag::User(tag as u32), mode == Mode::Synchronous);
+    // Within a node the simulator copies messages of any length at once; one that the machine would send by rendezvous
+    // stays in the attached memory until it is received, as real libraries have it.
+    let stays = buffered.is_some() && bytes as u64 > rank.endpoint.longest_eager();
+    let (tag, synchronous) = (Tag::User(tag as u32), stays || mode == Mode::Synchronous);
     let (dest, kinds) = (dest as usize, datatype.kinds);
     let send = match memory.dense(&datatype, count) {
         Some(bytes) => comm.link.isend_copy(dest, tag, bytes, kinds, synchronous),
         None => comm.link.isend_elements(dest, tag, memory.load_elements(&datatype, count), kinds, synchronous),
     };
-    if mode == Mode::Buffered {
-        rank.buffered.add(count * datatype.size, send);
+    if let Some(buffered) = buffered {
+        buffered.add(bytes, send);
         return Ok(None);
     }
     Ok(Some(send))

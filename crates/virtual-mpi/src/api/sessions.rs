@@ -21,7 +21,10 @@ pub fn session_init(rank: &Rank, info: InfoHandle, errhandler: Errhandler, sessi
     rank.threads.allow_beside();
     let number = rank.sessions_begun.get() + 1;
     rank.sessions_begun.set(number);
-    put(session, rank.sessions.insert(Session { number, errhandler: Cell::new(errhandler), info }));
+    put(
+        session,
+        rank.sessions.insert(Session { number, errhandler: Cell::new(errhandler), info, buffered: Rc::default() }),
+    );
     tell_end(rank);
     Ok(())
 }
@@ -33,12 +36,12 @@ fn tell_end(rank: &Rank) {
     }
 }
 
-fn find(rank: &Rank, session: Handle) -> Result<Rc<Session>, Fault> {
+pub(super) fn find_session(rank: &Rank, session: Handle) -> Result<Rc<Session>, Fault> {
     rank.sessions.get(session).ok_or_else(|| Fault::new(class::ERR_SESSION, "no such session"))
 }
 
 pub fn session_finalize(rank: &Rank, session: *mut Handle) -> Answer {
-    find(rank, at(session, 0))?;
+    find_session(rank, at(session, 0))?;
     rank.sessions.remove(at(session, 0));
     tell_end(rank);
     put(session, abi::SESSION_NULL);
@@ -46,13 +49,13 @@ pub fn session_finalize(rank: &Rank, session: *mut Handle) -> Answer {
 }
 
 pub fn session_get_info(rank: &Rank, session: Handle, info_used: *mut InfoHandle) -> Answer {
-    let info = find(rank, session)?.info.clone();
+    let info = find_session(rank, session)?.info.clone();
     put(info_used, rank.shared.infos.insert(info));
     Ok(())
 }
 
 pub fn session_get_num_psets(rank: &Rank, session: Handle, _info: InfoHandle, npset_names: *mut c_int) -> Answer {
-    find(rank, session)?;
+    find_session(rank, session)?;
     put(npset_names, PROCESS_SETS.len() as c_int);
     Ok(())
 }
@@ -65,7 +68,7 @@ pub fn session_get_nth_pset(
     pset_len: *mut c_int,
     pset_name: *mut c_char,
 ) -> Answer {
-    find(rank, session)?;
+    find_session(rank, session)?;
     let missing = || Fault::new(class::ERR_ARG, format!("process set {n} of {}", PROCESS_SETS.len()));
     let name = usize::try_from(n).ok().and_then(|n| PROCESS_SETS.get(n)).ok_or_else(missing)?;
     let space = at(pset_len, 0);
@@ -86,7 +89,7 @@ fn members(rank: &Rank, name: &[u8]) -> Result<Group, Fault> {
 }
 
 pub fn session_get_pset_info(rank: &Rank, session: Handle, pset_name: *const c_char, info: *mut InfoHandle) -> Answer {
-    find(rank, session)?;
+    find_session(rank, session)?;
     let known = Info::default();
     known.set(b"mpi_size", members(rank, &text(pset_name))?.len().to_string().as_bytes());
     put(info, rank.shared.infos.insert(known));
@@ -99,7 +102,7 @@ pub fn group_from_session_pset(
     pset_name: *const c_char,
     newgroup: *mut GroupHandle,
 ) -> Answer {
-    let session = find(rank, session)?.number;
+    let session = find_session(rank, session)?.number;
     let group = Group { session, ..members(rank, &text(pset_name))? };
     super::hand_out_group(rank, group, newgroup);
     Ok(())

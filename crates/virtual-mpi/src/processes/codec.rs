@@ -440,6 +440,8 @@ pub struct Setup {
     pub nodes: Option<Vec<u32>>,
     /// Messages are no longer than this, in bytes.
     pub longest: u64,
+    /// Sends of no longer messages are complete without their receives.
+    pub longest_eager: u64,
     /// What a look at a request costs that finds nothing, in picoseconds.
     pub look: u64,
     /// The machine has a file system.

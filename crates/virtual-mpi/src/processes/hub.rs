@@ -147,16 +147,18 @@ fn start(request: &Request, machine: &Machine) -> Result<Rc<Run>, Box<Report>> {
 /// What ranks are told; from a run of nobody, which knows the machine's costs.
 fn setup(request: &Request, machine: &Machine) -> Result<Setup, RunError> {
     let learn = |endpoint: SimComm| async move {
-        Ok((endpoint.longest_message(), endpoint.look_time().0, !endpoint.file_systems().is_empty()))
+        let longest = (endpoint.longest_message(), endpoint.longest_eager());
+        Ok((longest, endpoint.look_time().0, !endpoint.file_systems().is_empty()))
     };
     let learned = run_with(machine, &Placement::identity(1), learn, &Options::default())?;
-    let (longest, look, has_files) = learned.outputs[0];
+    let ((longest, longest_eager), look, has_files) = learned.outputs[0];
     Ok(Setup {
         ranks: request.ranks,
         machine: machine.name.clone(),
         compute: request.compute,
         nodes: request.nodes.clone(),
         longest,
+        longest_eager,
         look,
         has_files,
         hub: std::process::id() as i32,
