@@ -7,7 +7,6 @@ import os
 import signal
 import subprocess
 import tempfile
-import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -67,7 +66,7 @@ def run_limited(
 
 def _watch(process: subprocess.Popen[bytes], seconds: float) -> str | None:
     """Wait for a process; why it is to be ended."""
-    used, since = 0.0, time.monotonic()
+    used, idle = 0.0, 0.0
     while True:
         try:
             process.wait(_PERIOD)
@@ -77,10 +76,11 @@ def _watch(process: subprocess.Popen[bytes], seconds: float) -> str | None:
         now, stopped = processor_time(process.pid)
         if now > seconds:
             return f"not done in {seconds:g} s of processor time"
-        # Who has stopped a process lets it go on some day: until then it is not hung.
-        if now > used or stopped:
-            used, since = now, time.monotonic()
-        elif time.monotonic() - since > IDLE:
+        # Who has stopped a process lets it go on some day: until then it is not hung. Nor is it while this process is
+        # stopped itself, so that looks are counted and not the time between them.
+        idle = 0.0 if now > used or stopped else idle + _PERIOD
+        used = now
+        if idle > IDLE:
             return f"no processor time used for {IDLE:g} s"
 
 
