@@ -17,7 +17,7 @@ use crate::abi::{self, kind};
 use crate::apart::{Apart, Work};
 use crate::attribute::Keyval;
 use crate::buffered::Buffered;
-use crate::communicator::{Caller, Communicator, Group};
+use crate::communicator::{Caller, Communicator, Group, NO_SESSION};
 use crate::datatype::{self, Datatype};
 use crate::fault::{Answer, Fault, class};
 use crate::file::{File, Joint};
@@ -463,6 +463,19 @@ impl Rank {
     pub fn wait(&self, request: &Request) -> Completion {
         self.complete(request);
         request.take()
+    }
+
+    /// The memory that messages of a communicator are buffered in: its own, else that of its session, else the process's
+    /// (MPI 4.1, section 3.6).
+    pub fn buffered_for(&self, comm: &Communicator) -> Rc<Buffered> {
+        let is_attached = |buffered: &&Rc<Buffered>| buffered.is_attached();
+        if let Some(own) = comm.buffered.get().filter(is_attached) {
+            return own.clone();
+        }
+        let session = comm.group.session;
+        let of_session = (session != NO_SESSION).then(|| self.sessions.find(|known| known.number == session)).flatten();
+        let buffered = of_session.as_ref().map(|session| &session.buffered).filter(is_attached);
+        buffered.unwrap_or(&self.buffered).clone()
     }
 
     /// Waits until a request is complete.

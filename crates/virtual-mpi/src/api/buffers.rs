@@ -6,7 +6,6 @@ use std::rc::Rc;
 
 use crate::abi::{self, Aint, Comm, Request as Handle};
 use crate::buffered::Buffered;
-use crate::communicator::{Communicator, NO_SESSION};
 use crate::fault::{Answer, Fault, class, require};
 use crate::rank::Rank;
 use crate::request::{Completed, Completion, State};
@@ -56,19 +55,6 @@ fn of_comm(rank: &Rank, comm: Comm) -> Result<Rc<Buffered>, Fault> {
 /// Memory of one session.
 fn of_session(rank: &Rank, session: abi::Session) -> Result<Rc<Buffered>, Fault> {
     Ok(find_session(rank, session)?.buffered.clone())
-}
-
-/// The memory that messages of a communicator are buffered in: its own, else that of its session, else the process's
-/// (MPI 4.1, section 3.6).
-pub(super) fn buffer_for(rank: &Rank, comm: &Communicator) -> Rc<Buffered> {
-    let is_attached = |buffered: &&Rc<Buffered>| buffered.is_attached();
-    if let Some(own) = comm.buffered.get().filter(is_attached) {
-        return own.clone();
-    }
-    let session = comm.group.session;
-    let of_session = (session != NO_SESSION).then(|| rank.sessions.find(|known| known.number == session)).flatten();
-    let buffered = of_session.as_ref().map(|session| &session.buffered).filter(is_attached);
-    buffered.unwrap_or(&rank.buffered).clone()
 }
 
 pub fn buffer_attach(rank: &Rank, buffer: *mut c_void, size: Aint) -> Answer {

@@ -17,7 +17,6 @@ use crate::rank::Rank;
 use crate::request::{Completed, Completion, Receive, Request, State};
 use crate::used::Used;
 
-use super::buffers::buffer_for;
 use super::{check_used, put, say_disturbed};
 
 /// How a send is known to be complete.
@@ -176,7 +175,7 @@ pub(crate) fn start_send(
     check_rank(&comm, dest, false)?;
     let (datatype, count) = memory.check(rank)?;
     let bytes = count * datatype.size;
-    let buffered = (mode == Mode::Buffered).then(|| buffer_for(rank, &comm));
+    let buffered = (mode == Mode::Buffered).then(|| rank.buffered_for(&comm));
     if let Some(buffered) = &buffered {
         require_space(rank, buffered, bytes)?;
     }
