@@ -123,8 +123,6 @@ EARLIER: Sizes = {
     "topological_order": (1_000, 50_000),
     "triangles": (100, 300),
     "viterbi": (500, 20_000),
-}
-BLIND: Sizes = {
     "autocorrelation": (2_000, 50_000),
     "bond_yields": (1_000, 50_000),
     "bootstrap": (2_000, 100_000),
@@ -137,6 +135,20 @@ BLIND: Sizes = {
     "tea_cipher": (1_000, 50_000),
     "traffic": (5_000, 100_000),
     "word_lengths": (10_000, 300_000),
+}
+BLIND: Sizes = {
+    "base64_text": (2_000, 50_000),
+    "bilateral_filter": (40, 250),
+    "great_circles": (1_000, 50_000),
+    "group_means": (3_000, 100_000),
+    "hue": (50, 300),
+    "interpolation": (3_000, 100_000),
+    "label_propagation": (1_000, 20_000),
+    "lorenz": (1_000, 50_000),
+    "minesweeper": (60, 300),
+    "moving_means": (5_000, 100_000),
+    "nearest_codeword": (1_000, 50_000),
+    "rank_correlation": (2_000, 50_000),
 }
 GROUPS = {"development": DEVELOPMENT, "earlier": EARLIER, "blind": BLIND}
 TARGET = {"median": 0.08, "worst": 0.25}
