@@ -85,3 +85,29 @@ def test_what_repeats_at_equal_distances_may_do_so_often(tmp_path, text, isolate
     script = tmp_path / "program.py"
     script.write_text(text)
     weft.run(script, str(tmp_path / "file"), on="frontera", ranks=3, isolate=isolate)
+
+
+ENDS_WITHIN = """
+import numpy as np
+from mpi4py import MPI
+comm = MPI.COMM_WORLD
+apart = MPI.INT.Create_indexed([1, 2, 1], [4, 8, 16]).Commit()
+for sent in (3, 4, 5, 6, 8, 10, 15, 16):
+    into = np.full(32, -1, "i")
+    request = comm.Irecv([into, 1, apart], (comm.rank - 1) % comm.size, 1)
+    comm.Send([np.ones(sent, "b"), MPI.BYTE], (comm.rank + 1) % comm.size, 1)
+    try:
+        request.Wait()
+        is_refused = False
+    except MPI.Exception as error:
+        is_refused = error.Get_error_class() == MPI.ERR_TYPE
+    assert is_refused == (sent % 4 != 0), sent
+"""
+
+
+@pytest.mark.parametrize("isolate", [False, True], ids=["one process", "a process each"])
+def test_a_message_that_ends_within_an_element_is_an_error(tmp_path, isolate):
+    """Not compared with a real library: MPICH 5.0 says the same error, or is killed by SIGSEGV in one of five runs."""
+    script = tmp_path / "program.py"
+    script.write_text(ENDS_WITHIN)
+    weft.run(script, on="ipsc860", ranks=3, isolate=isolate)
