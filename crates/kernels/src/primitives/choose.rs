@@ -5,7 +5,7 @@ use crate::{Execution, Stop};
 use super::density::choose_block;
 use super::element::Bool8;
 use super::lines::{self, Ahead, Hint, Scratch};
-use super::operand::{BLOCK, BLOCK_BYTES, Operand, PASSING_BYTES};
+use super::operand::{BLOCK, BLOCK_BYTES, Operand, block_length, by_blocks};
 use super::parallel::{in_parts, threads_for_passing};
 use super::{ElementType, PrimitiveError, View, finished};
 
@@ -44,7 +44,7 @@ pub unsafe fn choose<'a>(
     let condition = unsafe { condition.slice() };
     let bytes = yes.bytes() + no.bytes() + out.bytes();
     let streaming = lines::passes_caches(bytes);
-    let block = if streaming { BLOCK.min(PASSING_BYTES / out.kind.size()) } else { BLOCK };
+    let block = block_length(streaming, out.kind.size());
     let call = Call { condition, yes, no, out, streaming, block, stop };
     in_parts(out.length, BLOCK, threads_for_passing(threads, bytes), |part| {
         // SAFETY: the memory of all views is what `View` says (this function's condition), types and lengths were
@@ -69,20 +69,14 @@ impl Call<'_> {
     unsafe fn run(&self, from: usize, to: usize) {
         let (mut first, mut second) = (Scratch::<BLOCK_BYTES>::new(), Scratch::<BLOCK_BYTES>::new());
         let mut buffer = Scratch::<BLOCK_BYTES>::new();
-        let item = self.out.kind.size();
         // SAFETY: `from..to` is a part of the output, of which no other thread has any, and operands have as many
         // elements or one; blocks of the scratch memory are as long as the longest block.
         unsafe {
             let yes = Operand::new(&self.yes, self.out.length, to - from, &mut first);
             let no = Operand::new(&self.no, self.out.length, to - from, &mut second);
-            let head = lines::before_line(self.out.pointer.add(from * item), item);
-            let mut start = from;
-            while start < to && !self.stop.is_requested() {
-                // After the first block, blocks of the output begin at lines.
-                let end = if start == from && head > 0 { to.min(from + head) } else { to.min(start + self.block) };
+            by_blocks(&self.out, (from, to), self.block, self.stop, |start, end| {
                 self.block(&yes, &no, start, end, &mut buffer);
-                start = end;
-            }
+            });
         }
         if self.streaming {
             lines::fence();

@@ -7,7 +7,7 @@ use crate::{Execution, Stop};
 
 use super::density::{Density, blend, density};
 use super::lines::{self, Ahead, Hint, Scratch};
-use super::operand::{BLOCK, BLOCK_BYTES, Operand, PASSING_BYTES};
+use super::operand::{BLOCK, BLOCK_BYTES, Operand, block_length, by_blocks};
 use super::parallel::{in_parts, threads_for_passing};
 use super::pointwise::{Kernel, kernel};
 use super::view::Selection;
@@ -58,7 +58,7 @@ pub unsafe fn elementwise<'a>(
     let bytes = one.bytes() + other.bytes() * (operation.operands() - 1) + out.bytes();
     let streaming = lines::passes_caches(bytes);
     let largest = one.kind.size().max(out.kind.size());
-    let block = if streaming { BLOCK.min(PASSING_BYTES / largest) } else { BLOCK };
+    let block = block_length(streaming, largest);
     let (two, copies) = (operation.operands() == 2, operation == Pointwise::Copy);
     let call = Call { kernel, one, other, two, copies, out, selection, apart, streaming, block, stop };
     in_parts(out.length, BLOCK, threads_for_passing(threads, bytes), |part| {
@@ -100,14 +100,9 @@ impl Call<'_> {
                 return;
             }
             let mut buffer = Scratch::<BLOCK_BYTES>::new();
-            let head = lines::before_line(self.target(from), self.out.kind.size());
-            let mut start = from;
-            while start < to && !self.stop.is_requested() {
-                // After the first block, blocks of the output begin at lines.
-                let end = if start == from && head > 0 { to.min(from + head) } else { to.min(start + self.block) };
+            by_blocks(&self.out, (from, to), self.block, self.stop, |start, end| {
                 self.block(&one, &other, start, end, &mut buffer);
-                start = end;
-            }
+            });
         }
         if self.streaming {
             lines::fence();

@@ -1,8 +1,10 @@
-//! Operands of elementwise operations, block by block: as many elements as the output has, or one for all of them.
+//! Blocks of elementwise operations, and their operands: as many elements as the output has, or one for all of them.
+
+use crate::Stop;
 
 use super::View;
 use super::density::repeat;
-use super::lines::{LINE, Scratch};
+use super::lines::{self, LINE, Scratch};
 
 /// Elements of a block; with those of three arrays it fits the first-level cache.
 pub(super) const BLOCK: usize = 1024;
@@ -12,7 +14,31 @@ pub(super) const BLOCK_BYTES: usize = BLOCK * 8;
 
 /// Bytes of a block of an operand, or of the output if that has larger elements, where the output is written by
 /// non-temporal stores: those of the next block are fetched meanwhile, and wait in the first-level cache.
-pub(super) const PASSING_BYTES: usize = 2048;
+const PASSING_BYTES: usize = 2048;
+
+/// Elements of a block where the largest of operands and output have so many bytes.
+pub(super) fn block_length(streaming: bool, largest: usize) -> usize {
+    if streaming { BLOCK.min(PASSING_BYTES / largest) } else { BLOCK }
+}
+
+/// Works through the elements `from..to` of an output by blocks of at most `block` elements, until it is asked to stop.
+/// After the first, blocks begin at lines.
+#[inline(always)]
+pub(super) fn by_blocks(
+    out: &View,
+    (from, to): (usize, usize),
+    block: usize,
+    stop: Stop<'_>,
+    mut work: impl FnMut(usize, usize),
+) {
+    let head = lines::before_line(out.pointer.wrapping_add(from * out.kind.size()), out.kind.size());
+    let mut start = from;
+    while start < to && !stop.is_requested() {
+        let end = if start == from && head > 0 { to.min(from + head) } else { to.min(start + block) };
+        work(start, end);
+        start = end;
+    }
+}
 
 /// Where blocks of an operand are.
 pub(super) struct Operand {
