@@ -146,6 +146,8 @@ pub const MAX_DATAREP_STRING: usize = 128;
 pub const MAX_INFO_KEY: usize = 255;
 pub const MAX_INFO_VAL: usize = 1024;
 pub const BSEND_OVERHEAD: usize = 96;
+/// The address that asks for a buffer of the library's own.
+pub const BUFFER_AUTOMATIC: usize = 2_usize.wrapping_neg();
 
 /// The standard that is kept to.
 pub const VERSION: (c_int, c_int) = (5, 0);

@@ -17,7 +17,7 @@ use crate::abi::{self, kind};
 use crate::apart::{Apart, Work};
 use crate::attribute::Keyval;
 use crate::buffered::Buffered;
-use crate::communicator::{Caller, Communicator, Group, NO_SESSION};
+use crate::communicator::{Caller, Communicator, Group};
 use crate::datatype::{self, Datatype};
 use crate::fault::{Answer, Fault, class};
 use crate::file::{File, Joint};
@@ -472,8 +472,7 @@ impl Rank {
         if let Some(own) = comm.buffered.get().filter(is_attached) {
             return own.clone();
         }
-        let session = comm.group.session;
-        let of_session = (session != NO_SESSION).then(|| self.sessions.find(|known| known.number == session)).flatten();
+        let of_session = self.sessions.find(|session| session.number == comm.group.session);
         let buffered = of_session.as_ref().map(|session| &session.buffered).filter(is_attached);
         buffered.unwrap_or(&self.buffered).clone()
     }

@@ -14,19 +14,16 @@ use super::point_to_point::hand_out;
 use super::put;
 use super::sessions::find_session;
 
-/// The address that asks for a buffer of the library's own (`MPI_BUFFER_AUTOMATIC`).
-const AUTOMATIC: isize = -2;
-
 /// Attaches memory of the program, which lasts until it is detached.
 fn attach(buffered: &Buffered, buffer: *mut c_void, size: Aint) -> Answer {
     require(size >= 0, class::ERR_ARG, || format!("a buffer of {size} bytes"))?;
     // The standard's address for a buffer that the library provides is as large as it needs to be.
-    let size = if buffer as isize == AUTOMATIC { usize::MAX >> 1 } else { size as usize };
+    let size = if buffer as usize == abi::BUFFER_AUTOMATIC { usize::MAX >> 1 } else { size as usize };
     require(buffered.attach(buffer as usize, size), class::ERR_BUFFER, || "a buffer is attached already".to_owned())
 }
 
-/// Waits until the messages that are buffered now have left.
-fn flush(buffered: Rc<Buffered>) -> impl Future<Output = Completion> {
+/// Is complete when the messages that are buffered now have left.
+fn flushed(buffered: Rc<Buffered>) -> impl Future<Output = Completion> {
     let number = buffered.count();
     async move {
         poll_fn(|context| buffered.poll_left(number, context)).await;
@@ -34,16 +31,21 @@ fn flush(buffered: Rc<Buffered>) -> impl Future<Output = Completion> {
     }
 }
 
+/// Waits until the messages that are buffered now have left.
+fn flush(rank: &Rank, buffered: Rc<Buffered>) -> Answer {
+    rank.block(flushed(buffered)).map(drop)
+}
+
 fn detach(rank: &Rank, buffered: Rc<Buffered>, buffer_addr: *mut c_void, size: super::CountOut) -> Answer {
-    rank.block(flush(buffered.clone()))?;
+    flush(rank, buffered.clone())?;
     let (address, bytes) = buffered.detach().unwrap_or_default();
     put(buffer_addr.cast::<usize>(), address);
-    size.set(if address as isize == AUTOMATIC { 0 } else { bytes as Aint });
+    size.set(if address == abi::BUFFER_AUTOMATIC { 0 } else { bytes as Aint });
     Ok(())
 }
 
 fn iflush(rank: &Rank, buffered: Rc<Buffered>, request: *mut Handle) -> Answer {
-    hand_out(rank, State::Work(Box::pin(flush(buffered))), abi::COMM_NULL, request);
+    hand_out(rank, State::Work(Box::pin(flushed(buffered))), abi::COMM_NULL, request);
     Ok(())
 }
 
@@ -66,8 +68,7 @@ pub fn buffer_detach(rank: &Rank, buffer_addr: *mut c_void, size: super::CountOu
 }
 
 pub fn buffer_flush(rank: &Rank) -> Answer {
-    rank.block(flush(rank.buffered.clone()))?;
-    Ok(())
+    flush(rank, rank.buffered.clone())
 }
 
 pub fn buffer_iflush(rank: &Rank, request: *mut Handle) -> Answer {
@@ -83,8 +84,7 @@ pub fn comm_detach_buffer(rank: &Rank, comm: Comm, buffer_addr: *mut c_void, siz
 }
 
 pub fn comm_flush_buffer(rank: &Rank, comm: Comm) -> Answer {
-    rank.block(flush(of_comm(rank, comm)?))?;
-    Ok(())
+    flush(rank, of_comm(rank, comm)?)
 }
 
 pub fn comm_iflush_buffer(rank: &Rank, comm: Comm, request: *mut Handle) -> Answer {
@@ -105,8 +105,7 @@ pub fn session_detach_buffer(
 }
 
 pub fn session_flush_buffer(rank: &Rank, session: abi::Session) -> Answer {
-    rank.block(flush(of_session(rank, session)?))?;
-    Ok(())
+    flush(rank, of_session(rank, session)?)
 }
 
 pub fn session_iflush_buffer(rank: &Rank, session: abi::Session, request: *mut Handle) -> Answer {
