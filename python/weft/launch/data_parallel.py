@@ -123,11 +123,11 @@ def priced(
         raise UsageError(f"{names[0]} is priced and {others[0]} runs in virtual time: ask for one kind at a time")
     if "pshift" in names and len(set(names)) > 1:
         raise UsageError("pshift has columns of its own: ask for it alone")
-    if names == ["router"] and not flit.TAKES.keys().isdisjoint(parameters):
-        asked = ", ".join(name for name in parameters if name in flit.TAKES)
+    of_routers = [name for name in parameters if name in flit.TAKES]
+    if names == ["router"] and of_routers:
         raise UsageError(
-            f"{asked}: {machine.name} has no routers that are described flit by flit (its file has no [routers]); "
-            "torus8x8-flit has"
+            f"{', '.join(of_routers)}: {machine.name} has no routers that are described flit by flit (its file has no "
+            "[routers]); torus8x8-flit has"
         )
     priced_by = set(BENCHMARKS[names[0]].takes) - {"variant", "seconds_per_point"} - set(flit.TAKES)
     for name in parameters:
