@@ -21,12 +21,12 @@ from weft.model.cache import Cache
 from weft.model.curve import Curve, Estimate, Piece
 from weft.model.ends import Ends, Parts, ends_of, gaps_of, medians, window_of
 from weft.model.points import launch_of
-from weft.samples.summary import MINIMUM_LAUNCHES, median_interval
+from weft.samples.summary import MINIMUM_LAUNCHES, OVERHEADS, median_interval
 
 SEND, RECEIVE, STREAM = "fan-out", "fan-in", "bandwidth"
 """The benchmarks that show an overhead of a sender, of a receiver, and the gap between two messages of a stream."""
 
-SEND_ALONE, RECEIVE_ALONE = "send-overhead", "receive-overhead"
+SEND_ALONE, RECEIVE_ALONE = OVERHEADS
 """The benchmarks that are an overhead: where there are both, they count and fans do not."""
 
 PARTS = (STREAM, SEND_ALONE, RECEIVE_ALONE)

@@ -186,8 +186,13 @@ def summarise(
     work = [pl.col("_work")] if "_work" in summary.columns else []
     if "bytes" in keys:
         sent = pl.col("bytes")
-        # Memory and working sets have bytes too, but nothing moves them once: only the benchmark knows its work.
-        work.append(pl.when(pl.col("variant").is_null()).then(sent) if "variant" in keys else sent)
+        # Memory and working sets have bytes too, but nothing moves them once: only the benchmark knows its work. Nor is
+        # a message moved by what a processor does about it.
+        if "variant" in keys:
+            sent = pl.when(pl.col("variant").is_null()).then(sent)
+        if "benchmark" in keys:
+            sent = pl.when(~pl.col("benchmark").is_in(OVERHEADS)).then(sent)
+        work.append(sent)
     if work:
         summary = summary.with_columns((pl.coalesce(*work) / pl.col("seconds")).alias("rate"))
     order = [*keys, *_FIGURES, *(name for name in _EXTRA if name in summary.columns)]
@@ -266,6 +271,9 @@ def coverage_words(summary: pl.DataFrame) -> str:
     least = DEFAULT_CONFIDENCE if known.is_empty() else float(str(known.min()))
     return f"{least:.0%}" if least >= DEFAULT_CONFIDENCE else f"≥{least:.0%}"
 
+
+OVERHEADS = ("send-overhead", "receive-overhead")
+"""Benchmarks of what a message takes of the processor at one end."""
 
 _EXTRA = ("rate", "rate_unit", "seconds_p10", "share_above_3x", "quiet_seconds", "slowdown", "overlap")
 

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import weft
 from weft.samples import SamplesError, coverage_words, median_interval, summarise
 from weft.samples.dependence import inflation
 from weft.samples.summary import QUANTILE
@@ -111,3 +112,10 @@ def test_parameters_set_groups_apart_and_rate_is_bytes_over_the_median() -> None
     assert found["rate"].to_list() == [4.0, 3.2, 8 / 7]
     with pytest.raises(SamplesError, match="there is no column 'colour' to group by; the table has source, machine"):
         summarise(table, by=["colour"])
+
+
+@pytest.mark.parametrize("benchmark", ["send-overhead", "receive-overhead"])
+def test_what_a_processor_does_about_a_message_has_no_rate(benchmark: str) -> None:
+    samples = weft.simulate("frontera", benchmark, bytes=8)
+    assert samples["rate"].to_list() == [None]
+    assert summarise(samples)["rate"].to_list() == [None]
