@@ -937,7 +937,7 @@ def array_elementwise(
     out: np.ndarray[Any, Any],
     selection: np.ndarray[Any, Any] | None = None,
     threads: int | None = None,
-) -> None:
+) -> bool:
     """Applies an operation, by its name in the Python array API, to the elements of one or two arrays.
 
     All `array_…` functions work on numpy arrays that are dense in C order, of bool, int8 to int64, uint8 to uint64,
@@ -947,12 +947,17 @@ def array_elementwise(
     Another thread may write the arrays meanwhile: results are of any values then, and nothing outside is read or
     written. Where a signal ends a long call, `out` holds anything.
 
-    Operations: add subtract multiply divide floor_divide remainder maximum minimum bitwise_and bitwise_or bitwise_xor
-    bitwise_left_shift bitwise_right_shift logical_and logical_or logical_xor equal not_equal less less_equal greater
-    greater_equal; of one array: copy (converts to the type of `out`) negative abs square sign sqrt floor ceil trunc
-    round bitwise_invert logical_not isnan isinf isfinite. Operands have one dtype and the shape of `out`, or one
-    element; the results have their dtype, of comparisons and tests bool. An operand may be `out` itself. Integers wrap
-    around; divided by 0 they give 0. Raises UsageError.
+    Operations: add subtract multiply divide floor_divide remainder hypot (these four of floats) maximum minimum
+    bitwise_and bitwise_or bitwise_xor bitwise_left_shift bitwise_right_shift logical_and logical_or logical_xor equal
+    not_equal less less_equal greater greater_equal; of one array: copy negative abs square sign sqrt floor ceil trunc
+    round bitwise_invert logical_not isnan isinf isfinite, and sin and cos of float64. Operands have one dtype and the
+    shape of `out`, or one element; the results have their dtype, of comparisons and tests bool. An operand may be `out`
+    itself, but of operations with a domain. Integers wrap around. Raises UsageError.
+
+    Returns whether all operands were in the operation's domain; if not, selected elements of `out` hold anything. Sines
+    and cosines are of angles up to 2^20; quotients must be below 2^51 (of float32 2^22) and their operands finite;
+    `hypot` is of numbers of which the larger is between 2^-400 and 2^500, and of zeros (of float32, of all whose result
+    is finite). Other operations are of all numbers.
     """
 
 def array_choose(

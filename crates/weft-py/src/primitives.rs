@@ -156,7 +156,7 @@ fn call<R: Send>(
     detached(py, bytes, work)?.map_err(usage)
 }
 
-/// Applies an operation of the Python array API to the elements of one or two arrays.
+/// Applies an operation of the Python array API to the elements of one or two arrays: whether all were in its domain.
 #[pyfunction]
 #[pyo3(signature = (operation, operands, out, selection = None, threads = None))]
 pub fn array_elementwise(
@@ -166,7 +166,7 @@ pub fn array_elementwise(
     out: &Bound<'_, PyAny>,
     selection: Option<Bound<'_, PyAny>>,
     threads: Option<usize>,
-) -> PyResult<()> {
+) -> PyResult<bool> {
     let threads = checked_threads(threads)?;
     let operation = Pointwise::parse(operation).map_err(usage)?;
     let target = Array::output(out)?;

@@ -8,7 +8,7 @@ import numpy as np
 
 from weft import _core
 from weft._core import UsageError
-from weft.pvar import local, memory, words
+from weft.pvar import domains, local, memory, words
 from weft.pvar.combining import Combiner
 from weft.pvar.execution import Array, Scan, Send
 from weft.pvar.local import Local
@@ -38,7 +38,11 @@ KERNELS = (
 )
 """Elementwise functions whose kernels give what numpy gives, bit for bit and without a warning: of which kinds."""
 
-WITHOUT_WARNING = frozenset(name for name, kinds in KERNELS.items() if "f" in kinds) | {"divide", "sqrt"}
+WITHOUT_WARNING = frozenset(name for name, kinds in KERNELS.items() if "f" in kinds) | {
+    "divide",
+    "sqrt",
+    *domains.DTYPES,
+}
 """Functions of floats that a kernel computes where numpy would have to be kept from warning of the unselected."""
 
 FEW = 1 << 16
@@ -105,6 +109,8 @@ class Native(Local):
         """Large arrays of one dtype by the kernel, which knows threads and non-temporal stores; else None."""
         arrays = [one for one in operands if isinstance(one, np.ndarray)]
         dtype = arrays[0].dtype
+        if name in domains.DTYPES:
+            return domains.computed(name, tuple(operands), self.empty)
         if dtype.kind not in KERNELS.get(name, "") or dtype.char == "e" or any(one.dtype != dtype for one in arrays):
             return None
         if arrays[0].nbytes < LARGE:
@@ -222,6 +228,8 @@ class Native(Local):
 
 def quietly(name: str, x: Array, y: Any) -> Array | None:
     """A function of floats of one dtype, without a warning; None where there is no kernel."""
+    if name in domains.DTYPES:
+        return domains.computed(name, (x,) if y is None else (x, y))
     dtype = x.dtype
     if dtype.kind != "f" or dtype.itemsize < 4:
         return None

@@ -7,6 +7,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from weft.pvar import domains
+
 
 class Function(NamedTuple):
     """An elementwise function.
@@ -69,13 +71,13 @@ _TABLE: tuple[tuple[str, Any, tuple[str, str], int, str], ...] = (
     ("subtract", np.subtract, _ADD, 2, "x - y"),
     ("multiply", np.multiply, _MULTIPLY, 2, "x * y"),
     ("divide", np.true_divide, _DIVIDE, 2, "x / y, in floating point"),
-    ("floor_divide", np.floor_divide, _DIVIDE, 2, "x // y, rounded down"),
-    ("remainder", _remainder, _DIVIDE, 2, "x % y, of the sign of y"),
+    ("floor_divide", domains.of_two("floor_divide", np.floor_divide), _DIVIDE, 2, "x // y, rounded down"),
+    ("remainder", domains.of_two("remainder", _remainder), _DIVIDE, 2, "x % y, of the sign of y"),
     ("pow", np.power, _FUNCTION, 2, "x ** y"),
     ("maximum", np.maximum, _ADD, 2, "The larger; NaN where either is."),
     ("minimum", np.minimum, _ADD, 2, "The smaller; NaN where either is."),
     ("atan2", np.arctan2, _FUNCTION, 2, "The angle of the point (y, x): arguments are y, x."),
-    ("hypot", np.hypot, _FUNCTION, 2, "The square root of x*x + y*y, without overflow."),
+    ("hypot", domains.of_two("hypot", np.hypot), _FUNCTION, 2, "The square root of x*x + y*y, without overflow."),
     ("copysign", np.copysign, _ADD, 2, "The magnitude of x with the sign of y."),
     ("logaddexp", np.logaddexp, _FUNCTION, 2, "log(exp(x) + exp(y)), without overflow."),
     ("equal", np.equal, _ADD, 2, "x == y"),
@@ -105,8 +107,8 @@ _TABLE: tuple[tuple[str, Any, tuple[str, str], int, str], ...] = (
     ("log1p", np.log1p, _FUNCTION, 1, "log(1 + x), exact for small x."),
     ("log2", np.log2, _FUNCTION, 1, "The logarithm to base 2."),
     ("log10", np.log10, _FUNCTION, 1, "The logarithm to base 10."),
-    ("sin", np.sin, _FUNCTION, 1, "The sine of an angle in radians."),
-    ("cos", np.cos, _FUNCTION, 1, "The cosine of an angle in radians."),
+    ("sin", domains.of_one("sin", np.sin), _FUNCTION, 1, "The sine of an angle in radians."),
+    ("cos", domains.of_one("cos", np.cos), _FUNCTION, 1, "The cosine of an angle in radians."),
     ("tan", np.tan, _FUNCTION, 1, "The tangent of an angle in radians."),
     ("asin", np.arcsin, _FUNCTION, 1, "The inverse of sin, in radians."),
     ("acos", np.arccos, _FUNCTION, 1, "The inverse of cos, in radians."),

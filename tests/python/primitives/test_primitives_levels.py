@@ -40,7 +40,7 @@ for kind in kinds:
             x[1], x[2], y[3] = np.nan, np.inf, 0
         mask, index = chance.random(length) < 0.6, chance.permutation(length)
         for name in names:
-            one = name in ("negative", "abs", "sqrt", "floor", "round", "isnan", "sign", "square")
+            one = name in ("negative", "abs", "sqrt", "floor", "round", "isnan", "sign", "square", "sin", "cos")
             for result in (kind, np.bool_):
                 out = np.zeros(length, result)
                 try:

@@ -3,6 +3,8 @@
 //! An array is worked through in blocks that fit the first-level cache. A block of which nothing is selected is not
 //! touched; of one that is selected in part, the results are computed for all and stored for the selected.
 
+use std::sync::atomic::{AtomicBool, Ordering};
+
 use crate::{Execution, Stop};
 
 use super::density::{Density, blend, density};
@@ -16,10 +18,13 @@ use super::{Pointwise, PrimitiveError, View, finished};
 /// Applies `operation` to the elements of one or two operands. An operand of one element stands for as many as there are
 /// in `out`. Elements of `out` that are not selected keep what they hold.
 ///
+/// Whether all operands were within the operation's domain ([`Pointwise::has_domain`]). If not, the selected elements of
+/// `out` hold anything, and somebody else has to compute them.
+///
 /// # Errors
 ///
 /// Operands of different types, a type without the operation, an `out` of another type than the results, lengths that do
-/// not agree, and an operand that overlaps `out` without being the same elements.
+/// not agree, and an operand that overlaps `out` without being the same elements or where the operation has a domain.
 ///
 /// # Safety
 ///
@@ -30,7 +35,7 @@ pub unsafe fn elementwise<'a>(
     out: View,
     selection: Option<&View>,
     execution: impl Into<Execution<'a>>,
-) -> Result<(), PrimitiveError> {
+) -> Result<bool, PrimitiveError> {
     let Execution { threads, stop } = execution.into();
     let (one, other) = match (operands, operation.operands()) {
         ([one], 1) => (*one, *one),
@@ -48,7 +53,7 @@ pub unsafe fn elementwise<'a>(
         }
         if view.overlaps(&out) {
             apart = false;
-            if !view.is_same(&out) {
+            if !view.is_same(&out) || operation.has_domain() {
                 return Err(PrimitiveError::Overlap { one: name, other: "out" });
             }
         }
@@ -60,13 +65,15 @@ pub unsafe fn elementwise<'a>(
     let largest = one.kind.size().max(out.kind.size());
     let block = block_length(streaming, largest);
     let (two, copies) = (operation.operands() == 2, operation == Pointwise::Copy);
-    let call = Call { kernel, one, other, two, copies, out, selection, apart, streaming, block, stop };
+    let within = AtomicBool::new(true);
+    let call = Call { kernel, one, other, two, copies, out, selection, apart, streaming, block, stop, within: &within };
     in_parts(out.length, BLOCK, threads_for_passing(threads, bytes), |part| {
         // SAFETY: the memory of all views is what `View` says (this function's condition), types and lengths were
         // checked, and parts of the output are disjoint.
         unsafe { call.run(part.start, part.end) }
     });
-    finished(stop)
+    finished(stop)?;
+    Ok(within.into_inner())
 }
 
 struct Call<'a> {
@@ -85,9 +92,18 @@ struct Call<'a> {
     /// Elements of a block.
     block: usize,
     stop: Stop<'a>,
+    /// No operand was beyond the operation's domain so far.
+    within: &'a AtomicBool,
 }
 
 impl Call<'_> {
+    unsafe fn compute(&self, one: *const u8, other: *const u8, out: *mut u8, count: usize) {
+        // SAFETY: operands and output have `count` elements and are apart (condition of this function).
+        if !unsafe { (self.kernel)(one, other, out, count) } {
+            self.within.store(false, Ordering::Relaxed);
+        }
+    }
+
     unsafe fn run(&self, from: usize, to: usize) {
         let (mut first, mut second) = (Scratch::<BLOCK_BYTES>::new(), Scratch::<BLOCK_BYTES>::new());
         // SAFETY: `from..to` is a part of the output, of which no other thread has any, and operands have as many
@@ -96,7 +112,7 @@ impl Call<'_> {
             let one = Operand::new(&self.one, self.out.length, to - from, &mut first);
             let other = Operand::new(&self.other, self.out.length, to - from, &mut second);
             if self.selection.0.is_none() && self.apart && !self.streaming && !one.repeated && !other.repeated {
-                (self.kernel)(one.at(from), other.at(from), self.target(from), to - from);
+                self.compute(one.at(from), other.at(from), self.target(from), to - from);
                 return;
             }
             let mut buffer = Scratch::<BLOCK_BYTES>::new();
@@ -134,7 +150,7 @@ impl Call<'_> {
                 return;
             }
             if self.apart && !self.streaming && density == Density::All {
-                (self.kernel)(one.at(start), other.at(start), target, count);
+                self.compute(one.at(start), other.at(start), target, count);
                 return;
             }
             let selected = self.selection.0.filter(|_| density == Density::Some);
@@ -142,7 +158,7 @@ impl Call<'_> {
                 blend(one.at(start), target, &mask[start..end], item);
                 return;
             }
-            (self.kernel)(one.at(start), other.at(start), buffer.pointer(), count);
+            self.compute(one.at(start), other.at(start), buffer.pointer(), count);
             if let Some(mask) = selected {
                 // The line is fetched for what is kept in it, so it need not be stored so.
                 blend(buffer.pointer(), target, &mask[start..end], item);

@@ -21,6 +21,7 @@ mod density;
 mod element;
 mod elementwise;
 mod error;
+mod functions;
 mod gather;
 mod indices;
 mod lines;

@@ -3,7 +3,7 @@
 use weft_simd::{Level, level};
 
 use super::element::{Bool8, Element};
-use super::{ElementType, PrimitiveError};
+use super::{ElementType, PrimitiveError, functions};
 
 /// An operation on the elements with one index of one or two arrays, by the names of the Python array API standard.
 ///
@@ -15,6 +15,9 @@ pub enum Pointwise {
     Subtract,
     Multiply,
     Divide,
+    FloorDivide,
+    Remainder,
+    Hypot,
     Maximum,
     Minimum,
     BitwiseAnd,
@@ -37,6 +40,8 @@ pub enum Pointwise {
     Square,
     Sign,
     Sqrt,
+    Sin,
+    Cos,
     Floor,
     Ceil,
     Trunc,
@@ -52,11 +57,14 @@ use Pointwise::*;
 
 impl Pointwise {
     /// Every operation with its name; those before `copy` have two operands.
-    pub const NAMES: [(Pointwise, &'static str); 35] = [
+    pub const NAMES: [(Pointwise, &'static str); 40] = [
         (Add, "add"),
         (Subtract, "subtract"),
         (Multiply, "multiply"),
         (Divide, "divide"),
+        (FloorDivide, "floor_divide"),
+        (Remainder, "remainder"),
+        (Hypot, "hypot"),
         (Maximum, "maximum"),
         (Minimum, "minimum"),
         (BitwiseAnd, "bitwise_and"),
@@ -79,6 +87,8 @@ impl Pointwise {
         (Square, "square"),
         (Sign, "sign"),
         (Sqrt, "sqrt"),
+        (Sin, "sin"),
+        (Cos, "cos"),
         (Floor, "floor"),
         (Ceil, "ceil"),
         (Trunc, "trunc"),
@@ -95,6 +105,11 @@ impl Pointwise {
         if (self as usize) < (Copy as usize) { 2 } else { 1 }
     }
 
+    /// Whether there are numbers that its kernel does not compute with; [`functions`] says which.
+    pub fn has_domain(self) -> bool {
+        matches!(self, FloorDivide | Remainder | Hypot | Sin | Cos)
+    }
+
     /// Its name in the array API; `copy` is weft's own.
     pub fn name(self) -> &'static str {
         Self::NAMES[self as usize].1
@@ -109,32 +124,39 @@ impl Pointwise {
     }
 }
 
-/// The results of so many elements from the first operand and, where there are two, the second. The output overlaps
-/// neither.
-pub(super) type Kernel = unsafe fn(*const u8, *const u8, *mut u8, usize);
+/// The results of so many elements from the first operand and, where there are two, the second, and whether all of these
+/// are within the operation's domain: results of others are anything. The output overlaps neither.
+pub(super) type Kernel = unsafe fn(*const u8, *const u8, *mut u8, usize) -> bool;
 
 trait Apply<T: Element> {
     type Out: Element;
     fn apply(one: T, other: T) -> Self::Out;
-}
-
-#[inline(always)]
-unsafe fn each<T: Element, O: Apply<T>>(one: *const u8, other: *const u8, out: *mut u8, count: usize) {
-    // SAFETY: both operands have `count` elements of `T` and the output memory for as many of its type, apart from both
-    // (conditions of `Kernel`); what is written may be uninitialised.
-    let (one, other, out) = unsafe {
-        (
-            std::slice::from_raw_parts(one.cast::<T>(), count),
-            std::slice::from_raw_parts(other.cast::<T>(), count),
-            std::slice::from_raw_parts_mut(out.cast::<std::mem::MaybeUninit<O::Out>>(), count),
-        )
-    };
-    for ((&one, &other), out) in one.iter().zip(other).zip(out) {
-        out.write(O::apply(one, other));
+    /// Whether the result of `apply` is one.
+    #[inline(always)]
+    fn is_within(_one: T, _other: T, _result: Self::Out) -> bool {
+        true
     }
 }
 
-unsafe fn each_portable<T: Element, O: Apply<T>>(one: *const u8, other: *const u8, out: *mut u8, count: usize) {
+#[inline(always)]
+unsafe fn each<T: Element, O: Apply<T>>(one: *const u8, other: *const u8, out: *mut u8, count: usize) -> bool {
+    let (one, other, out) = (one.cast::<T>(), other.cast::<T>(), out.cast::<O::Out>());
+    // Counted by a number and an index: compilers make no loop of vectors of a long body with a boolean or iterators.
+    let mut beyond = 0u32;
+    for index in 0..count {
+        // SAFETY: both operands have `count` elements of `T` and the output memory for as many of its type, apart from
+        // both (conditions of `Kernel`).
+        unsafe {
+            let (one, other) = (one.add(index).read(), other.add(index).read());
+            let result = O::apply(one, other);
+            beyond |= u32::from(!O::is_within(one, other, result));
+            out.add(index).write(result);
+        }
+    }
+    beyond == 0
+}
+
+unsafe fn each_portable<T: Element, O: Apply<T>>(one: *const u8, other: *const u8, out: *mut u8, count: usize) -> bool {
     // SAFETY: operands and output have `count` elements, and the output is apart (conditions of `Kernel`, which this is
     // one of).
     unsafe { each::<T, O>(one, other, out, count) }
@@ -142,7 +164,7 @@ unsafe fn each_portable<T: Element, O: Apply<T>>(one: *const u8, other: *const u
 
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2,fma")]
-unsafe fn each_256<T: Element, O: Apply<T>>(one: *const u8, other: *const u8, out: *mut u8, count: usize) {
+unsafe fn each_256<T: Element, O: Apply<T>>(one: *const u8, other: *const u8, out: *mut u8, count: usize) -> bool {
     // SAFETY: operands and output have `count` elements, and the output is apart (conditions of `Kernel`, which
     // `kernel_of` makes this where the level has AVX2).
     unsafe { each::<T, O>(one, other, out, count) }
@@ -150,7 +172,7 @@ unsafe fn each_256<T: Element, O: Apply<T>>(one: *const u8, other: *const u8, ou
 
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl")]
-unsafe fn each_512<T: Element, O: Apply<T>>(one: *const u8, other: *const u8, out: *mut u8, count: usize) {
+unsafe fn each_512<T: Element, O: Apply<T>>(one: *const u8, other: *const u8, out: *mut u8, count: usize) -> bool {
     // SAFETY: operands and output have `count` elements, and the output is apart (conditions of `Kernel`, which
     // `kernel_of` makes this where the level has AVX-512).
     unsafe { each::<T, O>(one, other, out, count) }
@@ -190,11 +212,33 @@ macro_rules! apply {
     )*};
 }
 
+/// Implements an operation for one type, and what is in its domain by an expression of the operands and the result.
+macro_rules! apply_within {
+    ($name:ident $type:ident: |$one:ident, $other:ident| $body:expr, |$x:ident, $y:ident, $result:ident| $within:expr) => {
+        impl Apply<$type> for of::$name {
+            type Out = $type;
+            #[inline(always)]
+            #[allow(unused_variables)]
+            fn apply($one: $type, $other: $type) -> $type {
+                $body
+            }
+            #[inline(always)]
+            #[allow(unused_variables)]
+            fn is_within($x: $type, $y: $type, $result: $type) -> bool {
+                $within
+            }
+        }
+    };
+}
+
 mod of {
     pub(super) struct Add;
     pub(super) struct Subtract;
     pub(super) struct Multiply;
     pub(super) struct Divide;
+    pub(super) struct FloorDivide;
+    pub(super) struct Remainder;
+    pub(super) struct Hypot;
     pub(super) struct Maximum;
     pub(super) struct Minimum;
     pub(super) struct And;
@@ -214,6 +258,8 @@ mod of {
     pub(super) struct Square;
     pub(super) struct Sign;
     pub(super) struct Sqrt;
+    pub(super) struct Sin;
+    pub(super) struct Cos;
     pub(super) struct Floor;
     pub(super) struct Ceil;
     pub(super) struct Trunc;
@@ -231,6 +277,18 @@ apply! { Subtract same f32 f64: |x, y| x - y }
 apply! { Multiply same i8 i16 i32 i64 u8 u16 u32 u64: |x, y| x.wrapping_mul(y) }
 apply! { Multiply same f32 f64: |x, y| x * y }
 apply! { Divide same f32 f64: |x, y| x / y }
+apply_within! { FloorDivide f32: |x, y| functions::float32::floor_divide(x, y),
+|x, y, result| functions::float32::divides(x, y, result) }
+apply_within! { FloorDivide f64: |x, y| functions::float64::floor_divide(x, y),
+|x, y, result| functions::float64::divides(x, y, result) }
+apply_within! { Remainder f32: |x, y| functions::float32::remainder(x, y),
+|x, y, result| functions::float32::divides(x, y, result) }
+apply_within! { Remainder f64: |x, y| functions::float64::remainder(x, y),
+|x, y, result| functions::float64::divides(x, y, result) }
+apply_within! { Hypot f32: |x, y| functions::hypot32(x, y), |x, y, result| result.is_finite() }
+apply_within! { Hypot f64: |x, y| functions::hypot(x, y), |x, y, result| functions::has_squares(x, y) }
+apply_within! { Sin f64: |x, y| functions::sin(x), |x, y, result| functions::is_angle(x) }
+apply_within! { Cos f64: |x, y| functions::cos(x), |x, y, result| functions::is_angle(x) }
 apply! { Maximum same Bool8 i8 i16 i32 i64 u8 u16 u32 u64 f32 f64: |x, y| x.larger(y) }
 apply! { Minimum same Bool8 i8 i16 i32 i64 u8 u16 u32 u64 f32 f64: |x, y| x.smaller(y) }
 apply! { And same i8 i16 i32 i64 u8 u16 u32 u64: |x, y| x & y }
@@ -292,6 +350,7 @@ pub(super) fn kernel(operation: Pointwise, kind: ElementType) -> Result<(Kernel,
     const BOOLEANS: &str = "it is of booleans; compare with 0 first";
     const FLOATS: &str = "it is of floating-point numbers; convert with astype first";
     const BITS: &str = "it is of integers and booleans";
+    const DOUBLES: &str = "it is of float64; convert with astype first";
     const NUMBERS: &str = "it is of numbers; convert with astype first, or take a logical operation";
     // `$bits` is the type whose results have the same bits where the sign makes no difference: there is code for one.
     macro_rules! any_number {
@@ -353,12 +412,15 @@ pub(super) fn kernel(operation: Pointwise, kind: ElementType) -> Result<(Kernel,
         };
     }
     macro_rules! float {
-        ($type:ident) => {
+        ($type:ident, $rest:expr) => {
             any_number!(
                 $type,
                 $type,
                 match operation {
                     Divide => kernel_of::<$type, of::Divide>(),
+                    FloorDivide => kernel_of::<$type, of::FloorDivide>(),
+                    Remainder => kernel_of::<$type, of::Remainder>(),
+                    Hypot => kernel_of::<$type, of::Hypot>(),
                     Abs => kernel_of::<$type, of::Abs>(),
                     Sqrt => kernel_of::<$type, of::Sqrt>(),
                     Floor => kernel_of::<$type, of::Floor>(),
@@ -368,7 +430,10 @@ pub(super) fn kernel(operation: Pointwise, kind: ElementType) -> Result<(Kernel,
                     Isnan => kernel_of::<$type, of::Isnan>(),
                     Isinf => kernel_of::<$type, of::Isinf>(),
                     Isfinite => kernel_of::<$type, of::Isfinite>(),
-                    _ => return Err(undefined(BITS)),
+                    BitwiseAnd | BitwiseOr | BitwiseXor | BitwiseLeftShift | BitwiseRightShift | BitwiseInvert => {
+                        return Err(undefined(BITS));
+                    }
+                    _ => $rest,
                 }
             )
         };
@@ -393,8 +458,15 @@ pub(super) fn kernel(operation: Pointwise, kind: ElementType) -> Result<(Kernel,
         ElementType::Uint16 => unsigned!(u16),
         ElementType::Uint32 => unsigned!(u32),
         ElementType::Uint64 => unsigned!(u64),
-        ElementType::Float32 => float!(f32),
-        ElementType::Float64 => float!(f64),
+        ElementType::Float32 => float!(f32, return Err(undefined(DOUBLES))),
+        ElementType::Float64 => float!(
+            f64,
+            match operation {
+                Sin => kernel_of::<f64, of::Sin>(),
+                Cos => kernel_of::<f64, of::Cos>(),
+                _ => unreachable!("every operation has an arm"),
+            }
+        ),
     };
     // Results of operations are of Bool8 or of the operands' type, whichever type stood for it.
     Ok((kernel, if result == ElementType::Bool { result } else { kind }))

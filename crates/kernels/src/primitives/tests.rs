@@ -569,6 +569,7 @@ proptest! {
 }
 
 mod choices;
+mod domains;
 mod elementwise_operations;
 mod lengths;
 mod races;

@@ -123,6 +123,9 @@ fn bits<T: Number>(value: T) -> u64 {
 }
 
 fn check<T: Number>(case: &Case, operation: Pointwise, one_is_single: bool) {
+    if operation.has_domain() && T::TYPE.is_float() {
+        return; // `operations_with_domains`
+    }
     let length = case.length();
     let x = numbers::<T>(&values(case.seed, length, true));
     let y = numbers::<T>(&values(case.seed ^ 0x1234, if one_is_single { 1 } else { length }, true));
@@ -146,7 +149,7 @@ fn check<T: Number>(case: &Case, operation: Pointwise, one_is_single: bool) {
     } else if flag && T::TYPE != ElementType::Bool {
         let mut out = mask_bytes(!case.seed, length, 8);
         let old = out.clone();
-        assert_eq!(run(operands, view_mut(&mut out)), Ok(()));
+        assert_eq!(run(operands, view_mut(&mut out)), Ok(true));
         for i in 0..length {
             let wanted = match expected(operation, x[i], other(i)) {
                 Some(Result::Bool8(flag)) if selected(i) => flag,
@@ -160,7 +163,7 @@ fn check<T: Number>(case: &Case, operation: Pointwise, one_is_single: bool) {
         let target = view_mut(&mut out);
         let same = [target, view(&y)];
         let operands = if case.in_place { &same[..operation.operands()] } else { operands };
-        assert_eq!(run(operands, target), Ok(()));
+        assert_eq!(run(operands, target), Ok(true));
         for i in 0..length {
             let wanted = match expected(operation, x[i], other(i)) {
                 Some(Result::Same(value)) if selected(i) => value,
@@ -200,7 +203,7 @@ fn check_one_number<T: Number>(case: &Case) {
         let target = view_mut(&mut out);
         elementwise(Pointwise::Copy, &[view(&x)], target, view_of_selection.as_ref(), Some(case.threads))
     });
-    assert_eq!(done, Ok(()));
+    assert_eq!(done, Ok(true));
     for (i, (actual, old)) in out.iter().zip(&old).enumerate() {
         let selected = selection.as_ref().is_none_or(|mask_bytes| mask_bytes[i].holds());
         assert_eq!(actual.bits(), if selected { x[0].bits() } else { old.bits() }, "place {i}");

@@ -127,7 +127,7 @@ fn calls_are_interrupted() {
                 send(from, index, to, Collisions::Refuse, None, None, OnError::Keep, execution),
                 scan(from, to, Scan::Combine(add), axis, None, None, Order::default(), execution),
                 spread(from, to, axis, 1, None, execution),
-                elementwise(Pointwise::Add, &[from, from], to, None, execution),
+                elementwise(Pointwise::Add, &[from, from], to, None, execution).map(drop),
                 reduce(from, add, None, execution).map(drop),
             ];
             assert!(all.iter().all(|outcome| *outcome == Err(PrimitiveError::Interrupted)), "{all:?}");

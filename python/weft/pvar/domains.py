@@ -1,0 +1,76 @@
+"""Elementwise functions that kernels compute of nearly all numbers, and numpy of the others.
+
+numpy's loops of these functions branch at each element: they take 5 to 20 nanoseconds an element, and two or three
+times as long where a processor cannot foresee the branches. The kernels have vectors, and take the same time for all
+numbers. Remainders and quotients are numpy's, to the bit. Sines and cosines are within 0.8 units in the last place, and
+differ from numpy's in a few per cent of them; `hypot` in fewer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from weft import _core
+from weft.pvar.execution import Array
+
+DTYPES = {"sin": "d", "cos": "d", "hypot": "fd", "remainder": "fd", "floor_divide": "fd"}
+"""The functions, and numpy's codes of the dtypes that their kernels are of."""
+
+
+def dtypes_of(name: str) -> tuple[str, ...]:
+    """The dtypes of floating point that a function's kernel is of, where it has one at all."""
+    return tuple(np.dtype(code).name for code in DTYPES.get(name, "fd"))
+
+
+_NUMBERS = frozenset((bool, int, float))
+"""Python's numbers take the dtype of the other operand."""
+
+
+def computed(name: str, operands: tuple[Any, ...], empty: Callable[..., Array] = np.empty) -> Array | None:
+    """A function of arrays and Python's numbers, by its kernel.
+
+    None where that does not compute it: of other types, of arrays that are not dense in C order, and where any number
+    is beyond its domain. Sines and cosines are of angles up to 2^20; quotients must be below 2^51 (of float32 2^22);
+    nothing may be infinite, NaN or divided by zero.
+    """
+    array = next((one for one in operands if one.__class__ is np.ndarray), None)
+    if array is None or array.dtype.char not in DTYPES[name] or not array.dtype.isnative:
+        return None
+    exact = []
+    for one in operands:
+        if one.__class__ in _NUMBERS:
+            try:
+                exact.append(np.array([one], array.dtype))
+            except OverflowError:
+                return None
+        elif one.__class__ is np.ndarray and one.dtype == array.dtype and one.shape == array.shape:
+            if not one.flags.c_contiguous:
+                return None
+            exact.append(one)
+        else:
+            return None
+    out = empty(array.shape, array.dtype)
+    return out if _core.array_elementwise(name, exact, out) else None
+
+
+def of_one(name: str, others: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    """A function of one operand: of `others` numpy's, or whatever else computes those."""
+
+    def compute(x: Any) -> Any:
+        result = computed(name, (x,))
+        return others(x) if result is None else result
+
+    return compute
+
+
+def of_two(name: str, others: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
+    """As `of_one`, of two operands."""
+
+    def compute(x: Any, y: Any) -> Any:
+        result = computed(name, (x, y))
+        return others(x, y) if result is None else result
+
+    return compute
