@@ -12,8 +12,7 @@ is how much other code the program has gone through since it last did an operati
 of the elements: the more, the less of its code and tables is still in caches, so that the time of a call is linear in
 log w between knots. p is the number of contiguous pieces that elements are moved in. d is the share of elements that
 are selected, s and u what a selected and an unselected element take more; r is the number of stretches of selected
-elements, at whose ends branches are predicted wrongly unless they are so few that the processor has learned them; ends
-of runs of angles of one quadrant cost alike (`quadrant`). m
+elements, at whose ends branches are predicted wrongly unless they are so few that the processor has learned them. m
 messages of a send come to t targets: one that comes to the same target as the one before waits for it. k is from how
 many variables addresses are computed. `call_selected` and the terms of d and r are there only under a selection, where
 a number as an operand takes another way; scalar, converted, exclusive and down only where an operand is a number,
@@ -46,7 +45,6 @@ TERMS = (
     "call_coordinate",
     "piece",
     "run",
-    "quadrant",
     "element_repeated",
     "element_exclusive",
     "element_down",
@@ -74,7 +72,6 @@ TOLERANCE = 0.15
 
 MAX_SECONDS = {
     "run": 100e-9,
-    "quadrant": 100e-9,
     "piece": 200e-9,
     "element_repeated": 10e-9,
     "element_exclusive": 2e-9,
@@ -115,8 +112,6 @@ class Work:
         Stretches of consecutive selected elements.
     pieces
         Contiguous pieces that elements are moved in.
-    quadrants
-        Runs of consecutive angles of one quadrant, of sines and cosines.
     targets
         To how many different elements a send goes.
     coordinates
@@ -140,7 +135,6 @@ class Work:
     density: float | None = None
     runs: int = 0
     pieces: int = 0
-    quadrants: int = 0
     targets: int = 0
     coordinates: int = 0
     scalar: bool = False
@@ -162,8 +156,6 @@ class Work:
         """The factors of `TERMS`."""
         n = float(self.elements)
         factors = {"piece": float(self.pieces)}
-        if self.quadrants:
-            factors["quadrant"] = self.quadrants**2 / (self.quadrants + LEARNED)
         if self.targets:
             factors["element_repeated"] = n * (1.0 if self.density is None else self.density) / self.targets
         if self.coordinates:

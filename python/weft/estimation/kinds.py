@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 
 from weft.estimation.curves import Work
-from weft.pvar import Record
+from weft.pvar import Record, domains
 from weft.pvar.meter import LOCAL, Reach
 from weft.pvar.native import FEW, TESTS, WITHOUT_WARNING
 
@@ -132,8 +132,7 @@ def _before(record: Record) -> int:
 def _elementwise(record: Record) -> Kind:
     """All elements are computed, whoever is selected: of a selection only that there is one makes a difference."""
     density = 1.0 if record.selected < record.size else None
-    work = replace(_work(record), density=density, runs=0, scalar=record.scalar, converted=record.converted,
-                   quadrants=record.quadrants)  # fmt: skip
+    work = replace(_work(record), density=density, runs=0, scalar=record.scalar, converted=record.converted)
     if record.name == "where":
         # Its dtype is the condition's; what is chosen is moved. numpy branches at each element.
         by_numpy = " by numpy" if record.converted else ""
@@ -141,7 +140,7 @@ def _elementwise(record: Record) -> Kind:
         return Kind(name, name, replace(work, converted=False))
     slow = record.kind in ("divide", "float_divide", "float_sqrt", "float_function")
     # Under a selection, functions with a kernel that is silent are told from those that numpy is kept silent for.
-    silent = record.name in WITHOUT_WARNING and _type(record) in ("float32", "float64")
+    silent = record.name in WITHOUT_WARNING and _type(record) in domains.dtypes_of(record.name)
     pace = "slow" if slow else "silent" if silent else "comparing" if record.name in TESTS else "fast"
     group = f"{pace} elementwise {_bytes(record)} bytes"
     if record.name == "random":

@@ -17,7 +17,6 @@ from numpy.typing import NDArray
 
 from weft import pvar
 from weft.pvar import ParallelVariable, VPSet
-from weft.pvar.elementwise import PERIODIC
 from weft.pvar.operations import FUNCTIONS, SILENT
 
 CONVERTED = 0.15
@@ -44,16 +43,6 @@ OF_NUMBERS = 0.125
 
 BELOW_ONE = ("asin", "acos", "atanh")
 """Functions of numbers below one."""
-
-BY_QUADRANT = 2
-"""Weight of `PERIODIC` functions that take two times: of angles in any order, and of angles in one quadrant. With the
-weight of other functions they had eight observations between them, and `kepler` was estimated 19 to 51% too long."""
-
-PERIODS = 20.0
-"""Numbers between one and two, times this, are of more than three periods."""
-
-OVER_PERIODS = 0.5
-"""Share of `PERIODIC` functions whose numbers are; those of the others are within a quadrant."""
 
 IN_ORDER = 0.1
 """Share of ranks of elements that are in order already."""
@@ -269,7 +258,7 @@ def _functions() -> Iterator[Statement]:
                     "int64",
                 )
                 common = name in COMMON or (name in DIVISIONS and dtype in ("int64", "int32"))
-                weight = 3 if common else BY_QUADRANT if name in PERIODIC and dtype == "float64" else 0.5
+                weight = 3 if common else 0.5
                 yield Statement(f"{name} {dtype}", dtype, functools.partial(_computed, name, dtype), weight, not slow)
     for dtype in ("float64", "float32", "int64", "int32", "int8"):
         yield Statement(f"where {dtype}", dtype, functools.partial(_chosen, dtype), 6)
@@ -300,8 +289,6 @@ def _computed(name: str, dtype: str, scene: Scene) -> Step:
     if name in BELOW_ONE:
         with np.errstate(all="ignore"):
             x = x * dtype_of(dtype)(0.45)
-    if name in PERIODIC and scene.rng.random() < OVER_PERIODS:
-        x = x * dtype_of(dtype)(PERIODS)
     if name in DIVISIONS and dtype in ("int64", "int32"):
         x = x * dtype_of(dtype)(10_007)
     if FUNCTIONS[name].operands == 1:

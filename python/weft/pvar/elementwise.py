@@ -66,22 +66,8 @@ def apply(function: Function, *operands: Any) -> ParallelVariable:
             converted = any(one.dtype != first.dtype for one in touched[:-1])
         variable.record = vp.meter.record(
             vp, function.name, kind, bits, arrays=touched, dtype=first.dtype.name, scalar=scalar, converted=converted,
-            quadrants=_runs_of_quadrants(first) if function.name in PERIODIC else 0,
         )  # fmt: skip
     return variable
-
-
-PERIODIC = ("sin", "cos")
-"""Functions that the C library branches in by the quadrant of an angle of 64 bits: a sine takes 13 ns where the next is
-of any quadrant, and 4 ns where each is of the same, so that branches are predicted."""
-
-
-def _runs_of_quadrants(angles: np.ndarray[Any, np.dtype[Any]]) -> int:
-    """In how many runs of elements of one quadrant angles are; only those of 64 bits are computed by quadrants."""
-    if angles.dtype != np.float64 or not angles.size:
-        return 0
-    quadrant = np.rint(angles.reshape(-1) * (2 / np.pi))
-    return 1 + int(np.count_nonzero(quadrant[1:] != quadrant[:-1]))
 
 
 _NOTHING = contextlib.nullcontext()

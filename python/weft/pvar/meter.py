@@ -75,9 +75,6 @@ class Record:
         Of sends: whether the program gave what they arrive in; else it is made, of zeros.
     touched
         Of gets and sends: bytes of the lines of the array that is fetched from or sent to which messages touch.
-    quadrants
-        Of sines and cosines of 64 bits: in how many runs of consecutive angles of one quadrant, since the C library
-        branches by it; else 0.
     """
 
     name: str
@@ -102,7 +99,6 @@ class Record:
     passes: int = 0
     into: bool = False
     touched: int = 0
-    quadrants: int = 0
 
     @property
     def size(self) -> int:

@@ -281,16 +281,6 @@ def test_what_differs_in_one_instruction_of_equal_time_is_one_kind():
     assert name(lambda: weft.pvar.minimum(x, 3)) == "maximum int32 by a number"
 
 
-def test_sines_cost_by_how_often_the_quadrant_changes():
-    angles = weft.pvar.VPSet(6).array(np.array([0.1, 0.2, 3.0, 3.1, 6.2, 4.7]))
-    with weft.pvar.metered(angles.vp) as meter:
-        weft.pvar.sin(angles)
-        weft.pvar.cos(angles.astype("float32"))
-        weft.pvar.exp(angles)
-    assert [one.quadrants for one in meter.sequence if one.kind == "float_function"] == [4, 0, 0]
-    assert kinds.of(meter.sequence[0]).work.terms()["quadrant"] == pytest.approx(16 / 2052)
-
-
 def test_of_an_array_that_messages_come_from_only_what_they_touch_counts():
     far, near = weft.pvar.VPSet(1 << 16), weft.pvar.VPSet(8)
     x = far.zeros("float64")
