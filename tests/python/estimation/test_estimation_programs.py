@@ -192,6 +192,30 @@ def run(monkeypatch, capsys, name, *words):
         ("triangles", ["--size", "1", "--machine", "cm2-8k"]),
         ("viterbi", ["--size", "33"]),
         ("viterbi", ["--size", "1"]),
+        ("call_auction", ["--size", "300"]),
+        ("call_auction", ["--size", "1", "--machine", "cm2-8k"]),
+        ("coloring", ["--size", "129"]),
+        ("coloring", ["--size", "2", "--machine", "cm2-8k"]),
+        ("drainage", ["--size", "33"]),
+        ("drainage", ["--size", "1", "--machine", "cm2-8k"]),
+        ("irrigation", ["--size", "65"]),
+        ("irrigation", ["--size", "1", "--machine", "cm2-8k"]),
+        ("k_mers", ["--size", "17"]),
+        ("k_mers", ["--size", "1", "--machine", "cm2-8k"]),
+        ("localization", ["--size", "129"]),
+        ("localization", ["--size", "1"]),
+        ("music_box", ["--size", "33"]),
+        ("music_box", ["--size", "1", "--machine", "cm2-8k"]),
+        ("poker", ["--size", "129"]),
+        ("poker", ["--size", "1", "--machine", "cm2-8k"]),
+        ("prime_test", ["--size", "129"]),
+        ("prime_test", ["--size", "1"]),
+        ("survival", ["--size", "300"]),
+        ("survival", ["--size", "1"]),
+        ("volume_rendering", ["--size", "9"]),
+        ("volume_rendering", ["--size", "1", "--machine", "cm2-8k"]),
+        ("waiting_times", ["--size", "9"]),
+        ("waiting_times", ["--size", "1"]),
     ],
 )
 def test_the_program_passes(monkeypatch, capsys, native, name, words):
@@ -209,6 +233,8 @@ LINES = (
     *("convex_hull", "independent_set", "long_multiplication", "stable_marriage", "suffix_array"),
     *("binary_search", "genetic_algorithm", "logistic_regression", "random_walks"),
     *("bloom_filter", "checksums", "topological_order", "viterbi"),
+    *("call_auction", "coloring", "irrigation", "k_mers", "localization", "music_box", "poker", "prime_test"),
+    *("survival", "waiting_times"),
 )
 
 SIDES = (
@@ -217,6 +243,7 @@ SIDES = (
     *("median_filter", "rotation", "voronoi", "advection", "forest_fire", "maze", "newton_fractal"),
     *("gradient_noise", "line_of_sight", "schroedinger", "equalization", "gram_schmidt"),
     *("block_matching", "power_iteration", "triangles"),
+    *("drainage", "volume_rendering"),
 )
 """Programs whose size is that of one side."""
 
@@ -254,6 +281,8 @@ def test_an_answer_from_another_problem_fails(monkeypatch, capsys, name):
         ("random_walks", ["--size", "1"], "expected at least two vertices and one step"),
         ("line_of_sight", ["--towers", "0"], "expected at least one field and at least one tower"),
         ("long_multiplication", ["--size", "0"], "expected at least one digit"),
+        ("coloring", ["--size", "1"], "expected at least two vertices"),
+        ("poker", ["--size", "0"], "expected at least one game"),
     ],
 )
 def test_what_it_cannot_do_it_says(name, words, message):
@@ -305,3 +334,15 @@ def test_points_on_a_line_have_two_corners_at_most(slope, size):
 def test_suffixes_of_equal_letters_are_in_order_of_length(size):
     found = module("suffix_array")
     assert found.solve(np.zeros(size, np.uint8)).tolist() == list(range(size))[::-1]
+
+
+def test_poker_knows_the_hands_that_are_rarely_dealt():
+    found = module("poker")
+    ranks = {letter: number for number, letter in enumerate("23456789TJQKA")}
+    games = ["AsKsQsJsTs KhQhJhTh9h", "As2s3s4s5s 6h5h4h3h2h", "5c5d5h5s2c 4c4d4h4sAc", "AcAdKcKdQc AhAsKhKsQd"]
+    games += ["Ac2d3c4d5h 7h5s4c3c2c", "2c2d2h3c3d KcKdAhAsQc", "AcKcQcJc9c Th9d8d7d6d"]
+    hands = [[hand[i : i + 2] for hand in game.split() for i in range(0, 10, 2)] for game in games]
+    cards = np.array([[4 * ranks[rank] + "cdhs".index(suit) for rank, suit in game] for game in hands], np.int8)
+    numbers, wins = found.solve(np.ascontiguousarray(cards.T.reshape(2, 5, len(games)).transpose(1, 0, 2)))
+    assert wins.tolist() == [1, -1, 1, 0, 1, 1, 1]
+    assert numbers.tolist() == [1, 0, 3, 0, 2, 1, 1, 2, 4]
