@@ -135,8 +135,6 @@ EARLIER: Sizes = {
     "tea_cipher": (1_000, 50_000),
     "traffic": (5_000, 100_000),
     "word_lengths": (10_000, 300_000),
-}
-BLIND: Sizes = {
     "base64_text": (2_000, 50_000),
     "bilateral_filter": (40, 250),
     "great_circles": (1_000, 50_000),
@@ -149,6 +147,20 @@ BLIND: Sizes = {
     "moving_means": (5_000, 100_000),
     "nearest_codeword": (1_000, 50_000),
     "rank_correlation": (2_000, 50_000),
+}
+BLIND: Sizes = {
+    "call_auction": (8_000, 200_000),
+    "coloring": (500, 25_000),
+    "drainage": (40, 250),
+    "irrigation": (1_500, 60_000),
+    "k_mers": (150, 3_200),
+    "localization": (1_500, 50_000),
+    "music_box": (100, 2_500),
+    "poker": (500, 25_000),
+    "prime_test": (1_000, 30_000),
+    "survival": (5_000, 200_000),
+    "volume_rendering": (18, 58),
+    "waiting_times": (50, 1_500),
 }
 GROUPS = {"development": DEVELOPMENT, "earlier": EARLIER, "blind": BLIND}
 TARGET = {"median": 0.08, "worst": 0.25}
