@@ -978,10 +978,10 @@ def array_reduce(
     selection: np.ndarray[Any, Any] | None = None,
     threads: int | None = None,
 ) -> bool | int | float | None:
-    """The selected elements combined: add max min, logand logior logxor (integers, bool), and or (bool).
+    """The selected elements combined: add multiply max min, logand logior logxor (integers, bool), and or (bool).
 
-    Integers and booleans are added in 64 bits that wrap around, float32 in float64. None: the largest or smallest of
-    nothing. Raises UsageError.
+    Sums and products of integers have 64 bits and wrap around, those of float32 are of float64. None: the largest or
+    smallest of nothing. Raises UsageError.
     """
 
 def array_scan(

@@ -417,7 +417,7 @@ def _operators(dtype: str) -> tuple[str, ...]:
     if dtype == "bool":
         return ("or", "and")
     more = ("logand", "logior") if dtype.startswith("int") else ()
-    return ("add", "max", "min", *more)
+    return ("add", "multiply", "max", "min", *more)
 
 
 def _combinations() -> Iterator[Statement]:
@@ -434,8 +434,12 @@ def _combinations() -> Iterator[Statement]:
 
 
 def _reduced(dtype: str, operator: str, scene: Scene) -> Step:
-    x = scene.operand(dtype)
     initial = dtype_of(dtype)(0).item()
+    if operator == "multiply":
+        # Of ones: other products overflow, of which numpy warns.
+        ones = scene.vp.full(1, dtype)
+        return lambda: pvar.reduce(ones, operator, initial=initial)
+    x = scene.operand(dtype)
     return lambda: pvar.reduce(x(), operator, initial=initial)
 
 

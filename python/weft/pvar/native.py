@@ -13,7 +13,7 @@ from weft.pvar.combining import Combiner
 from weft.pvar.execution import Array, Scan, Send
 from weft.pvar.local import Local
 from weft.pvar.memory import LARGE
-from weft.pvar.operators import beyond_kernels, is_by_numpy, neutral
+from weft.pvar.operators import REDUCED_BY_NUMPY, beyond_kernels, is_by_numpy, neutral
 
 _COMPARISONS = ("equal", "not_equal", "less", "less_equal", "greater", "greater_equal")
 _ARITHMETIC = ("add", "subtract", "multiply", "maximum", "minimum", "negative", "abs", "square")
@@ -133,7 +133,7 @@ class Native(Local):
 
     def reduce(self, data: Array, operator: str, mask: Array | None) -> Any:
         """By the kernel."""
-        if is_by_numpy(operator, data.dtype):
+        if is_by_numpy(operator, data.dtype) or operator in REDUCED_BY_NUMPY:
             return super().reduce(data, operator, mask)
         return _core.array_reduce(data, operator, mask)
 

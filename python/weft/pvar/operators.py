@@ -25,8 +25,11 @@ UFUNCS: dict[str, np.ufunc] = {
     "xor": np.logical_xor,
 }
 
-BY_NUMPY = frozenset(("multiply", "logxor", "xor"))
+BY_NUMPY = frozenset(("xor",))
 """Operators that the kernels do not have."""
+
+REDUCED_BY_NUMPY = frozenset(("multiply",))
+"""Operators by which the kernels only scan and send: they would reduce to wider numbers than numpy does."""
 
 ALIASES = {"sum": "add", "product": "multiply", "prod": "multiply"}
 """The reduction is a sum, the scan and the send add; each word is taken by all."""

@@ -113,7 +113,7 @@ FLOATS, INDEX, SHARED = np.zeros(4), np.array([0, 1, 1, 3]), np.zeros(4)
     ("call", "message"),
     [
         (lambda: _core.array_reduce([1.0], "add"), "x is a list: expected a numpy array"),  # type: ignore[arg-type]
-        (lambda: _core.array_reduce(FLOATS, "sum"), "no operation 'sum': expected one of add, max, min"),
+        (lambda: _core.array_reduce(FLOATS, "sum"), "no operation 'sum': expected one of add, multiply, max, min"),
         (lambda: _core.array_reduce(FLOATS, "logand"), "logand is not defined for float64: it combines bits"),
         (lambda: _core.array_reduce(FLOATS.astype(">f8"), "add"), "x has dtype >f8, expected one of bool, int8"),
         (lambda: _core.array_reduce(FLOATS[::2], "add"), "x is not dense in C order"),

@@ -22,7 +22,7 @@ bits, close = hashlib.sha256(), []
 kinds = [np.dtype(code).type for code in "?bhilBHILfd"]
 names = ["add", "subtract", "multiply", "divide", "maximum", "minimum", "bitwise_and",
          "bitwise_left_shift", "bitwise_right_shift", "logical_xor", "less", "equal", "negative", "abs", "sqrt",
-         "floor", "round", "isnan", "sign", "square"]
+         "floor", "round", "isnan", "sign", "square", "sin", "cos", "remainder", "floor_divide", "hypot"]
 
 def keep(what, *arrays):
     bits.update(what.encode())
@@ -48,7 +48,7 @@ for kind in kinds:
                 except weft.UsageError:
                     continue
                 keep(name, out)
-        for combination in ("add", "max", "min", "logand", "logior", "logxor", "or"):
+        for combination in ("add", "multiply", "max", "min", "logand", "logior", "logxor", "or"):
             try:
                 found = _core.array_reduce(x, combination, mask)
                 keep(combination, np.array([0 if found is None else found]))

@@ -13,6 +13,8 @@ use super::{ElementType, PrimitiveError};
 pub enum Combination {
     /// The sum; integers wrap around.
     Add,
+    /// The product; integers wrap around.
+    Multiply,
     /// The largest; NaN where there is one.
     Max,
     /// The smallest; NaN where there is one.
@@ -31,8 +33,9 @@ pub enum Combination {
 
 impl Combination {
     /// Every combination.
-    pub const ALL: [Combination; 8] = [
+    pub const ALL: [Combination; 9] = [
         Combination::Add,
+        Combination::Multiply,
         Combination::Max,
         Combination::Min,
         Combination::LogAnd,
@@ -42,10 +45,11 @@ impl Combination {
         Combination::Or,
     ];
 
-    /// Its name, as in table 3 of Wu and Shu 1989.
+    /// Its name, as in table 3 of Wu and Shu 1989; products are weft's own.
     pub fn name(self) -> &'static str {
         match self {
             Combination::Add => "add",
+            Combination::Multiply => "multiply",
             Combination::Max => "max",
             Combination::Min => "min",
             Combination::LogAnd => "logand",
@@ -130,6 +134,7 @@ pub(super) trait Combine<T: Element>: Send + Sync + 'static {
 }
 
 pub(super) struct Add;
+pub(super) struct Multiply;
 pub(super) struct Max;
 pub(super) struct Min;
 pub(super) struct And;
@@ -190,6 +195,11 @@ macro_rules! integers {
             fn combine(one: $type, other: $type) -> $type { one.wrapping_add(other) }
             instruction! { one, other => if size_of::<$type>() == 4 { x86_64::_mm512_add_epi32(one, other) } else { x86_64::_mm512_add_epi64(one, other) } }
         }
+        impl Combine<$type> for Multiply {
+            const IDENTITY: $type = 1;
+            #[inline(always)]
+            fn combine(one: $type, other: $type) -> $type { one.wrapping_mul(other) }
+        }
         impl Combine<$type> for And {
             const IDENTITY: $type = !0;
             #[inline(always)]
@@ -240,6 +250,12 @@ macro_rules! floats {
                 // SAFETY: the processor has AVX-512F (this function's condition); the casts change no bit.
                 unsafe { _mm512_castpd_si512(_mm512_add_pd(_mm512_castsi512_pd(one), _mm512_castsi512_pd(other))) }
             }
+        }
+        impl Combine<$type> for Multiply {
+            const IDENTITY: $type = 1.0;
+            const ASSOCIATIVE: bool = false;
+            #[inline(always)]
+            fn combine(one: $type, other: $type) -> $type { one * other }
         }
     )*};
 }
@@ -299,11 +315,12 @@ pub(super) fn with_combination<W: Combining>(
     use Combination as By;
     use ElementType as Of;
     let undefined = |instead| PrimitiveError::Undefined { operation: combination.name(), kind, instead };
-    // Sums and bits are the same ones for both, so there is code for one of them only.
+    // Sums, products and bits are the same ones for both, so there is code for one of them only.
     macro_rules! integer {
         ($type:ident, $unsigned:ident) => {
             match combination {
                 By::Add => work.run::<$unsigned, Add>(),
+                By::Multiply => work.run::<$unsigned, Multiply>(),
                 By::Max => work.run::<$type, Max>(),
                 By::Min => work.run::<$type, Min>(),
                 By::LogAnd => work.run::<$unsigned, And>(),
@@ -319,6 +336,7 @@ pub(super) fn with_combination<W: Combining>(
         ($type:ident) => {
             match combination {
                 By::Add => work.run::<$type, Add>(),
+                By::Multiply => work.run::<$type, Multiply>(),
                 By::Max => work.run::<$type, Max>(),
                 By::Min => work.run::<$type, Min>(),
                 By::LogAnd | By::LogIor | By::LogXor => {
@@ -341,6 +359,7 @@ pub(super) fn with_combination<W: Combining>(
         Of::Float64 => float!(f64),
         Of::Bool => match combination {
             By::Add => return Err(undefined("convert to an integer type to count, or take or")),
+            By::Multiply => return Err(undefined("take and, which is what their product would be")),
             By::Max | By::Or | By::LogIor => work.run::<Bool8, Ior>(),
             By::Min | By::And | By::LogAnd => work.run::<Bool8, And>(),
             By::LogXor => work.run::<Bool8, Xor>(),

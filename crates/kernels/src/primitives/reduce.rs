@@ -11,7 +11,7 @@ use weft_simd::{Dispatched, dispatch, keep_rolled, on_threads};
 
 use crate::{Execution, Stop};
 
-use super::combination::{Add, Combine, Combining, with_combination};
+use super::combination::{Add, Combine, Combining, Multiply, with_combination};
 use super::element::{Bool8, Element, Scalar};
 use super::lines::LINE;
 use super::parallel::{part, threads_for_passing};
@@ -52,27 +52,33 @@ pub unsafe fn reduce<'a>(
     // SAFETY: the array's memory is what `View` says (this function's condition), and each arm reads it as the type
     // that it has.
     let result = unsafe {
-        macro_rules! sum {
-            ($type:ident, $wide:ident, $convert:expr) => {
-                reduced::<$type, $wide, Add>(x.slice(), selection, threads, stop, $convert).scalar()
+        macro_rules! wide {
+            ($combination:ident, $type:ident, $wide:ident, $convert:expr) => {
+                reduced::<$type, $wide, $combination>(x.slice(), selection, threads, stop, $convert).scalar()
             };
         }
-        if combination == Combination::Add {
-            match x.kind {
-                ElementType::Bool => sum!(Bool8, i64, |x| x.holds().into()),
-                ElementType::Int8 => sum!(i8, i64, i64::from),
-                ElementType::Int16 => sum!(i16, i64, i64::from),
-                ElementType::Int32 => sum!(i32, i64, i64::from),
-                ElementType::Int64 => sum!(i64, i64, |x| x),
-                ElementType::Uint8 => sum!(u8, u64, u64::from),
-                ElementType::Uint16 => sum!(u16, u64, u64::from),
-                ElementType::Uint32 => sum!(u32, u64, u64::from),
-                ElementType::Uint64 => sum!(u64, u64, |x| x),
-                ElementType::Float32 => sum!(f32, f64, f64::from),
-                ElementType::Float64 => sum!(f64, f64, |x| x),
-            }
-        } else {
-            with_combination(x.kind, combination, Reduction { x, selection, threads, stop })?
+        macro_rules! number {
+            ($combination:ident, $of_booleans:expr) => {
+                match x.kind {
+                    ElementType::Bool => $of_booleans,
+                    ElementType::Int8 => wide!($combination, i8, i64, i64::from),
+                    ElementType::Int16 => wide!($combination, i16, i64, i64::from),
+                    ElementType::Int32 => wide!($combination, i32, i64, i64::from),
+                    ElementType::Int64 => wide!($combination, i64, i64, |x| x),
+                    ElementType::Uint8 => wide!($combination, u8, u64, u64::from),
+                    ElementType::Uint16 => wide!($combination, u16, u64, u64::from),
+                    ElementType::Uint32 => wide!($combination, u32, u64, u64::from),
+                    ElementType::Uint64 => wide!($combination, u64, u64, |x| x),
+                    ElementType::Float32 => wide!($combination, f32, f64, f64::from),
+                    ElementType::Float64 => wide!($combination, f64, f64, |x| x),
+                }
+            };
+        }
+        let narrow = || with_combination(x.kind, combination, Reduction { x, selection, threads, stop });
+        match combination {
+            Combination::Add => number!(Add, wide!(Add, Bool8, i64, |x| x.holds().into())),
+            Combination::Multiply => number!(Multiply, narrow()?),
+            _ => narrow()?,
         }
     };
     finished(stop).map(|()| Some(result))

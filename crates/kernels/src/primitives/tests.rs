@@ -109,6 +109,7 @@ fn combined<T: Number>(combination: Combination, one: Option<T>, value: T) -> T 
             T::of(match (combination, x, y) {
                 (_, Exact::Nan, _) | (_, _, Exact::Nan) => Exact::Nan,
                 (Combination::Add, Exact::Value(x), Exact::Value(y)) => Exact::Value(x + y),
+                (Combination::Multiply, Exact::Value(x), Exact::Value(y)) => Exact::Value(x.wrapping_mul(y)),
                 (Combination::LogAnd | Combination::And, Exact::Value(x), Exact::Value(y)) => Exact::Value(x & y),
                 (Combination::LogIor | Combination::Or, Exact::Value(x), Exact::Value(y)) => Exact::Value(x | y),
                 (_, Exact::Value(x), Exact::Value(y)) => Exact::Value(x ^ y),
@@ -133,6 +134,7 @@ fn nothing<T: Number>(combination: Combination) -> T {
         Combination::Max => T::SMALLEST,
         Combination::Min => T::LARGEST,
         Combination::LogAnd | Combination::And => T::of(Exact::Value(-1)),
+        Combination::Multiply => T::of(Exact::Value(1)),
         _ => T::of(Exact::Value(0)),
     }
 }
@@ -140,7 +142,7 @@ fn nothing<T: Number>(combination: Combination) -> T {
 fn defined(kind: ElementType, combination: Combination) -> bool {
     match combination {
         Combination::Max | Combination::Min => true,
-        Combination::Add => kind != ElementType::Bool,
+        Combination::Add | Combination::Multiply => kind != ElementType::Bool,
         Combination::And | Combination::Or => kind == ElementType::Bool,
         _ => !kind.is_float(),
     }
@@ -177,9 +179,13 @@ impl Case {
         self.selected.map(|density| mask_bytes(self.seed, self.length(), density))
     }
 
-    /// NaN has no sum that could be compared.
+    /// NaN has no sum that could be compared; products of floats are of 1 and -1, since others would be rounded.
     fn values(&self) -> Vec<Exact> {
-        values(self.seed, self.length(), self.combination != Combination::Add)
+        if self.combination == Combination::Multiply && self.kind.is_float() {
+            let sign = |i| Exact::Value(if noise(self.seed, i).is_multiple_of(3) { -1 } else { 1 });
+            return (0..self.length()).map(sign).collect();
+        }
+        values(self.seed, self.length(), !matches!(self.combination, Combination::Add | Combination::Multiply))
     }
 }
 
@@ -224,12 +230,14 @@ fn check_reduce<T: Number>(case: &Case) {
     // SAFETY: the views are of arrays that are there.
     let actual = unsafe { reduce(view(&x), case.combination, selection.as_ref(), Some(case.threads)) };
     let chosen = (0..x.len()).filter(|&i| selected(i)).map(|i| x[i]);
-    if case.combination == Combination::Add {
-        let sum = chosen.map(|x| if let Exact::Value(x) = exact(x) { x } else { 0 }).sum::<i128>();
+    let multiplies = case.combination == Combination::Multiply && T::TYPE != ElementType::Bool;
+    if case.combination == Combination::Add || multiplies {
+        let numbers = chosen.map(|x| if let Exact::Value(x) = exact(x) { x } else { 0 });
+        let wide = if multiplies { numbers.fold(1_i128, i128::wrapping_mul) } else { numbers.sum() };
         let expected = match T::TYPE {
-            kind if kind.is_float() => Scalar::Float(sum as f64),
-            kind if kind.name().starts_with('u') => Scalar::Uint(sum as u64),
-            _ => Scalar::Int(sum as i64),
+            kind if kind.is_float() => Scalar::Float(wide as f64),
+            kind if kind.name().starts_with('u') => Scalar::Uint(wide as u64),
+            _ => Scalar::Int(wide as i64),
         };
         assert_eq!(actual, Ok(Some(expected)));
         return;
