@@ -8,8 +8,8 @@
 use rustc_hash::FxHashMap;
 use weft_base::Interrupt;
 
+use crate::bound_of_exchange;
 use crate::fabric::Fabric;
-use crate::partition::{self, Partition};
 use crate::predict::exchange_seconds;
 use crate::schedule::{Bound, Collective, Exchange, Message, Operation, Round, Transfer, shards};
 use crate::steps::{Step, Within, bidirectional_rings, classes, digits, rings, swing};
@@ -87,7 +87,7 @@ pub fn exchanges(
     let edges: Vec<_> =
         fabric.links.iter().zip(capacities).map(|(link, capacity)| (link.from, link.to, capacity)).collect();
     let paths = Paths::new(fabric.vertices.len(), &edges, &fabric.ranks, fabric.forwards);
-    let bound = bound(fabric, collective, bytes, element);
+    let bound = bound_of_exchange::bound(fabric, collective, bytes, element);
     let shards = shards(bytes, element, fabric.ranks.len());
     let forms = match collective {
         Collective::Allreduce => forms(&paths, &edges, bytes, element),
@@ -496,62 +496,6 @@ fn routed(form: Form, paths: &Paths, bound: &Bound) -> Option<Exchange> {
     }
     rounds.retain(|round| !round.messages.is_empty());
     Some(Exchange { form: form.name, routes, rounds, bound: bound.clone(), seconds: 0.0 })
-}
-
-/// A rank and all others: of an allreduce the whole buffer crosses between them either way, of an allgather what is the
-/// others' comes to the rank, of a reduce-scatter what becomes the others' leaves it. The rank for which that takes longest;
-/// or of an allreduce the parts of the network between which all has to be brought together and spread.
-fn bound(fabric: &Fabric, collective: Collective, bytes: u64, element: u64) -> Bound {
-    let partition = (collective == Collective::Allreduce).then(|| partition::best(fabric)).flatten();
-    bound_by(partition, fabric, collective, bytes, element)
-}
-
-/// The higher of the bounds by a partition and by a single rank.
-pub fn bound_by(
-    partition: Option<Partition>,
-    fabric: &Fabric,
-    collective: Collective,
-    bytes: u64,
-    element: u64,
-) -> Bound {
-    let of_rank = bound_of_rank(fabric, collective, bytes, element);
-    match partition.map(|partition| (bytes as f64 * partition.seconds(), partition)) {
-        Some((seconds, partition)) if seconds > of_rank.seconds => {
-            let mut parts = partition.parts.into_iter();
-            let cut = parts.next().unwrap_or_default();
-            Bound { cut, others: parts.collect(), rate: partition.bandwidth, seconds }
-        }
-        _ => of_rank,
-    }
-}
-
-fn bound_of_rank(fabric: &Fabric, collective: Collective, bytes: u64, element: u64) -> Bound {
-    let (mut out, mut into) = (vec![0.0; fabric.vertices.len()], vec![0.0; fabric.vertices.len()]);
-    for link in &fabric.links {
-        out[link.from] += link.bandwidth;
-        into[link.to] += link.bandwidth;
-    }
-    let shards = shards(bytes, element, fabric.ranks.len());
-    let crossing = |rank: usize| match collective {
-        Collective::Allreduce => bytes as f64,
-        _ => (bytes - shards[rank].1) as f64,
-    };
-    // The longest, and of equal ones the first.
-    let longest = |rates: &[f64]| {
-        let slower = |a: (usize, f64), b: (usize, f64)| if b.1 > a.1 { b } else { a };
-        let times = fabric.ranks.iter().enumerate().map(|(rank, &vertex)| (vertex, crossing(rank) / rates[vertex]));
-        times.fold((0, 0.0), slower)
-    };
-    let ((leaving, exit), (entering, entry)) = (longest(&out), longest(&into));
-    let leaves = match collective {
-        Collective::Allreduce => exit >= entry,
-        _ => collective == Collective::ReduceScatter,
-    };
-    if leaves {
-        return Bound { cut: vec![leaving], others: Vec::new(), rate: out[leaving], seconds: exit };
-    }
-    let cut = (0..fabric.vertices.len()).filter(|&vertex| vertex != entering).collect();
-    Bound { cut, others: Vec::new(), rate: into[entering], seconds: entry }
 }
 
 #[cfg(test)]

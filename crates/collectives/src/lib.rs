@@ -4,7 +4,9 @@
 //! switches out by edge splitting, packs spanning trees that use the cut's links fully, and gives every tree a range of
 //! bytes; [`verify`] proves the [`Schedule`] again without any of that code.
 
+mod arborescence;
 pub mod bound;
+mod bound_of_exchange;
 mod circulation;
 mod compile;
 mod error;

@@ -63,6 +63,11 @@ def _stage(number: int, stage: dict[str, Any]) -> Iterator[str]:
     yield f"stage {number}: {stage['operation']}, {len(trees):,} trees{moved}, {pieces}; of root {root}:"
     for index, tree in enumerate(of_root[:4]):
         yield f"  tree {index}: {tree['bytes']:,} bytes from {tree['start']:,}"
+        reductions, copies = halves(tree, stage["operation"])
+        if copies and reductions and {(end, start) for start, end, _ in reductions} != {(a, b) for a, b, _ in copies}:
+            yield "    sums come to the root over"
+            yield from _tree(tree | {"transfers": reductions}, "reduce")
+            yield "    and copies go out over"
         yield from _tree(tree, stage["operation"])
     if len(of_root) > 4:
         yield f"  and {len(of_root) - 4:,} more trees"

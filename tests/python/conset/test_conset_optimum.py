@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
+import itertools
 import json
+import random
 import signal
 import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pytest
+from scipy.optimize import linprog
+from scipy.sparse import lil_array
 
 from benches.conset import networks, topologies
 from waiting import until
 from weft import UsageError, _core
-from weft.conset import collectives
+from weft.conset import collective_drawing, collectives
 
 
 @pytest.mark.parametrize("seed", range(12))
@@ -31,6 +37,96 @@ def test_trees_reach_the_optimum_of_random_graphs(seed: int, kind: str) -> None:
         best = topologies.optimum(content["fabric"], reverse=collective == "reduce-scatter")
         assert 0.99 * best <= topologies.reached(stage, content["fabric"]) <= best * (1 + 1e-6)
         assert best <= stage["bound"]["rate"] * (1 + 1e-6)
+
+
+@pytest.mark.parametrize("seed", range(16))
+def test_an_allreduce_over_links_one_way_reaches_the_optimum(seed: int) -> None:
+    draw = random.Random(seed)
+    ranks = draw.randint(3, 9)
+    order = draw.sample(range(ranks), ranks)
+    ends = [(order[index - 1], order[index]) for index in range(ranks)]
+    ends += [draw.sample(range(ranks), 2) for _ in range(draw.randint(0, 3 * ranks))]
+    links = [
+        {
+            "from": f"node {start}",
+            "to": f"node {end}",
+            "bandwidth": draw.choice((1e9, 5e9, 25e9, draw.uniform(1e9, 5e10))),
+        }
+        for start, end in ends
+    ]
+    network = _core.Fabric.parse(json.dumps({"nodes": ranks, "links": links}), "one way")
+    schedule = _core.compile_collective(network, "allreduce", 1 << 28, method="throughput")[0]
+    schedule.verify()
+    content = json.loads(schedule.to_json())
+    # Bandwidths become whole numbers in parts of 1024.
+    assert 0.998 * _optimum_of_tree_pairs(content["fabric"]) <= _reached_by_all_stages(content)
+    assert schedule.bound_seconds <= content["bytes"] / _optimum_of_tree_pairs(content["fabric"]) * (1 + 1e-6)
+
+
+def test_the_text_has_both_trees_where_sums_take_another_than_copies() -> None:
+    ends = [(start, (start + 1) % 4) for start in range(4)]
+    links = [
+        {"from": f"node {start}", "to": f"node {end}", "bandwidth": 1e9 if start == 2 else 9e9} for start, end in ends
+    ]
+    network = _core.Fabric.parse(json.dumps({"nodes": 4, "links": links}), "ring")
+    schedule = _core.compile_collective(network, "allreduce", 4096, method="throughput")[0]
+    lines = [line.strip() for line in collective_drawing.text(schedule).splitlines()]
+    sums, copies = lines.index("sums come to the root over"), lines.index("and copies go out over")
+    root = int(lines[sums + 1])
+    around = [str((root + step) % 4) for step in range(4)]
+    assert lines[sums + 1 : copies] == [around[0], *reversed(around[1:])]
+    assert lines[copies + 1 : copies + 5] == around
+
+
+def _reached_by_all_stages(content: dict[str, Any]) -> float:
+    """Bytes of the buffer a second that the fullest links let through, one stage after another."""
+    seconds = 0.0
+    for stage in content["stages"]:
+        load = [0.0] * len(content["fabric"]["links"])
+        for tree in stage["trees"]:
+            for number in itertools.chain.from_iterable(path for _, _, path in tree["transfers"]):
+                load[number] += tree["bytes"]
+        seconds += max(
+            carried / link["bandwidth"] for carried, link in zip(load, content["fabric"]["links"], strict=True)
+        )
+    return float(content["bytes"] / seconds)
+
+
+def _optimum_of_tree_pairs(fabric: dict[str, Any]) -> float:
+    """Bytes of a buffer a second by trees to any rank and from it, all at the same time, on a network of ranks alone.
+
+    Unknown are what each rank is the root of, how much of every link is used for sums and for copies, and of every
+    rank a flow of all that is reduced from it to the roots, and of all that is copied to it from them (Edmonds 1973).
+    """
+    ranks, links = len(fabric["ranks"]), fabric["links"]
+    scale, count = max(link["bandwidth"] for link in links), len(fabric["links"])
+    size = ranks + 2 * count + 2 * ranks * count
+    balance = lil_array((2 * ranks * ranks, size))
+    limit = lil_array((count + 2 * ranks * count, size))
+    for direction, rank in itertools.product(range(2), range(ranks)):
+        block = direction * ranks + rank
+        flow, uses, row = ranks + 2 * count + block * count, ranks + direction * count, block * ranks
+        for number, link in enumerate(links):
+            start, end = (link["from"], link["to"]) if direction else (link["to"], link["from"])
+            for vertex, sign in ((start, 1.0), (end, -1.0)):
+                if vertex != rank:
+                    balance[row + vertex, flow + number] += sign
+            limit[count + block * count + number, flow + number] = 1.0
+            limit[count + block * count + number, uses + number] = -1.0
+        for root in range(ranks):
+            if root != rank:
+                balance[row + root, root] = -1.0
+    for number in range(count):
+        limit[number, ranks + number] = limit[number, ranks + count + number] = 1.0
+    most = np.zeros(limit.shape[0])
+    most[:count] = [link["bandwidth"] / scale for link in links]
+    objective = np.zeros(size)
+    objective[:ranks] = -1.0
+    solved = linprog(  # type: ignore[call-overload]  # Its stubs know no sparse arrays.
+        objective, A_eq=balance.tocsr(), b_eq=np.zeros(balance.shape[0]), A_ub=limit.tocsr(), b_ub=most
+    )
+    assert solved.success, solved.message
+    return float(-solved.fun * scale)
 
 
 def test_the_linear_programme_knows_the_optimum_of_a_ring() -> None:
