@@ -226,6 +226,21 @@ fn changed_exchanges_are_refused_unless_they_still_give_what_they_should() {
 }
 
 #[test]
+fn an_allgather_adds_to_nothing() {
+    let collective = Collective::Allgather;
+    let request = Request { collective, bytes: 4096, element_bytes: 4, root: 0, method: Method::Latency };
+    let schedules = alternatives(&systems(), &request, 1.0, &Interrupt::NEVER).unwrap();
+    let exchanges: Vec<Schedule> = schedules.into_iter().filter(|schedule| schedule.exchange.is_some()).collect();
+    assert!(!exchanges.is_empty());
+    for mut schedule in exchanges {
+        let round = schedule.exchange.as_mut().unwrap().rounds.last_mut().unwrap();
+        round.operation = Operation::Reduce;
+        let error = verify(&schedule).unwrap_err().to_string();
+        assert!(error.contains("would add to what it does not have"), "{error}");
+    }
+}
+
+#[test]
 fn changed_schedules_are_refused_unless_they_are_still_right() {
     let mut random = rand_xoshiro::Xoshiro256PlusPlus::seed_from_u64(11);
     let mut originals: Vec<Schedule> =

@@ -114,6 +114,10 @@ impl Pieces<'_> {
                     return Err(format!("round {number}: rank {from} sends what it does not have"));
                 }
                 match operation {
+                    // What a buffer has where nothing came yet is no summand.
+                    Operation::Reduce | Operation::ReduceBroadcast if into.iter().all(|&word| word == 0) => {
+                        return Err(format!("round {number}: rank {to} would add to what it does not have"));
+                    }
                     Operation::Reduce | Operation::ReduceBroadcast => {
                         if into.iter().zip(content).any(|(own, other)| own & other != 0) {
                             return Err(format!(
