@@ -296,9 +296,12 @@ def _mesh(path: Path) -> tuple[np.ndarray, list[tuple[str, np.ndarray]]]:
         raise _no_mesh(path, "no format of meshio was recognised") from None
     except MemoryError:
         raise UsageError(f"{path}: reading it takes more memory than there is") from None
-    except (UsageError, OSError):
+    except UsageError:
         raise
     except Exception as error:
+        # What HDF5 says of a file does not name it.
+        if isinstance(error, OSError) and error.filename is not None:
+            raise
         raise _no_mesh(path, f"meshio cannot read it: {message(error)}") from None
     if points.ndim != 2 or not 1 <= points.shape[1] <= 3 or any(block.ndim != 2 for _, block in cells):
         raise UsageError(f"{path}: expected points of one to three coordinates, and cells with as many nodes each")
@@ -338,6 +341,16 @@ def _check_nodes(path: Path) -> None:
     _check_behind(path, b"Begin Nodes", lambda line: b"End Nodes" in line, "the line End Nodes")
 
 
+def _check_pair(path: Path) -> None:
+    """Refuse nodes and elements of TetGen, two files of one name, if either ends before its counts."""
+    for suffix in (".node", ".ele"):
+        with path.with_suffix(suffix).open("rb") as file:
+            if not any(_is_content(line) for line in file):
+                raise UsageError(
+                    f"{path.with_suffix(suffix)}: expected a line that counts what the file has; it ends before"
+                )
+
+
 def _is_content(line: bytes) -> bool:
     return bool(line.strip()) and not line.strip().startswith(b"#")
 
@@ -352,7 +365,7 @@ def _check_behind(path: Path, begin: bytes, ends: Callable[[bytes], bool], expec
 
 _CHECKS = {
     ".ply": _check_header, ".off": _check_counts, ".mdpa": _check_nodes,
-    **dict.fromkeys((".bdf", ".fem", ".nas"), _check_bulk),
+    **dict.fromkeys((".bdf", ".fem", ".nas"), _check_bulk), **dict.fromkeys((".node", ".ele"), _check_pair),
 }  # fmt: skip
 """By suffix, what is looked at before meshio reads a file, as it waits for more lines at the ends of some."""
 

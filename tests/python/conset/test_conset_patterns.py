@@ -160,6 +160,28 @@ def test_graphs_and_files_that_are_refused(iwarp, tmp_path, name, text, message)
         pattern(path, iwarp, parts=2)
 
 
+@pytest.mark.parametrize("read", [".node", ".ele"])
+@pytest.mark.parametrize("short", [".node", ".ele"])
+def test_files_of_tetgen_that_end_before_their_counts_are_refused(iwarp, tmp_path, read, short):
+    (tmp_path / "a.node").write_text("4 3 0 0\n0 0 0 0\n1 1 0 0\n2 0 1 0\n3 0 0 1\n")
+    (tmp_path / "a.ele").write_text("1 4 0\n0 0 1 2 3\n")
+    assert pattern(tmp_path / f"a{read}", iwarp, parts=1).connections == []
+    (tmp_path / f"a{short}").write_text("# nothing but a comment\n\n")
+    with pytest.raises(weft.UsageError, match=rf"a\{short}: expected a line that counts what the file has"):
+        pattern(tmp_path / f"a{read}", iwarp, parts=1)
+
+
+def test_a_file_that_hdf5_does_not_know_is_named(iwarp, tmp_path):
+    pytest.importorskip("h5py")
+    path = tmp_path / "a.cgns"
+    path.write_bytes(b"no such file")
+    with pytest.raises(weft.UsageError, match=r"a\.cgns: expected a whole file of the format that \.cgns stands for"):
+        pattern(path, iwarp, parts=1)
+    path.unlink()
+    with pytest.raises(OSError, match=r"No such file.*a\.cgns"):
+        graphs.read(path, 1)
+
+
 def square(cells):
     points = np.array([[0, 0], [1, 0], [1, 1], [0, 1], [0.5, 0.5]], dtype=float)
     return points, [np.array(cells)]
