@@ -12,6 +12,7 @@ mod balance;
 mod candidates;
 mod circuits;
 mod control;
+mod ejection;
 mod feasibility;
 mod finish;
 mod graded;

@@ -4,7 +4,7 @@ use super::candidates::{Best, Compilation};
 use super::improve::First;
 use super::plan::Plan;
 use super::shares::Allowed;
-use super::{CompileError, apr, graded, improve, nested, shares};
+use super::{CompileError, apr, ejection, graded, improve, nested, shares};
 use crate::bounds::{Demand, least_switching, longest_value, lower_bounds};
 
 /// Vertices over which the paper's compiler may search where its plan is one candidate: a second or two.
@@ -22,6 +22,15 @@ const BASELINE_STEPS_BESIDE: (usize, usize) = (500_000, 16);
 
 /// Share of the effort that goes into dividing words among the phases of one plan.
 const DIVIDING: f64 = 0.15;
+
+/// Phases up to which their lengths are first sought with words divided: few connections fill such phases, and where they
+/// are long, dividing them saves more.
+const MAX_DIVIDED: usize = 8;
+
+/// Share of the effort that goes into phases of different lengths with whole connections, and the share of that in which there
+/// has to be a plan with a phase less.
+const EJECTING: f64 = 0.75;
+const EJECTING_FEWER: f64 = 0.2;
 
 /// Share of the effort that goes into packing connections into a phase less.
 const PACKING: f64 = 0.1;
@@ -74,11 +83,13 @@ impl Compilation<'_> {
         // Every further plan is improved from here on, so it is worth some time that they have no phase too many.
         let plan = self.packed(plan, best);
         let steps = self.control.budget() * DIVIDING;
+        let ejected = self.ejected(plan.len(), best);
         let even = Allowed::even(plan.len());
         let close = shares::improve(self, &plan, &even, self.control.budget() * EVEN, 20_000, best);
         let mut kind = even;
         let is_near = close && self.is_near_bound(best);
-        if let Some((other, allowed)) = (!is_near).then(|| graded::graded(self, plan.len())).flatten() {
+        let is_graded = is_near || ejected.is_some();
+        if let Some((other, allowed)) = (!is_graded).then(|| graded::graded(self, plan.len())).flatten() {
             let known = best.as_ref().map_or(f64::INFINITY, |(seconds, _)| *seconds);
             self.consider(Some(other.clone()), best);
             shares::improve(self, &other, &allowed, steps, 23_000, best);
@@ -106,11 +117,32 @@ impl Compilation<'_> {
         let left = if is_near { steps } else { (self.control.budget() - self.control.steps()) * LAST };
         let last = best.as_ref().map(|(_, plan)| plan.clone());
         let improved = |plan: &Plan, best: &mut Best| {
-            let allowed = if plan.len() == kind.least.len() { kind.clone() } else { Allowed::even(plan.len()) };
+            let kinds = [ejected.as_ref(), Some(&kind)];
+            let same = kinds.into_iter().flatten().find(|kind| kind.least.len() == plan.len());
+            let allowed = same.cloned().unwrap_or_else(|| Allowed::even(plan.len()));
             shares::improve(self, plan, &allowed, left, 22_000, best)
         };
         let is_close = last.is_some_and(|plan| improved(&plan, best) && plan.len() <= self.least as usize);
         is_close || is_near
+    }
+
+    /// Phases of different lengths with whole connections, as many or one less, where there are many: their times, if the
+    /// best plan has become one of them.
+    fn ejected(&self, phases: usize, best: &mut Best) -> Option<Allowed> {
+        if phases <= MAX_DIVIDED || self.is_near_bound(best) {
+            return None;
+        }
+        let all = self.control.budget() * EJECTING;
+        let fewer = (phases > self.least as usize).then_some((phases - 1, EJECTING_FEWER));
+        for (phases, share) in fewer.into_iter().chain([(phases, 1.0)]) {
+            let known = best.as_ref().map_or(f64::INFINITY, |(seconds, _)| *seconds);
+            let steps = ejection::Steps { first: all * share, all };
+            let limits = ejection::search(self, phases, steps, 25_000 + phases as u64, best);
+            if best.as_ref().is_some_and(|(seconds, _)| *seconds < known) {
+                return limits.map(|least| Allowed { least });
+            }
+        }
+        None
     }
 
     /// The plan, or one with as few phases as there can be, or as are found, whatever their transfers take.

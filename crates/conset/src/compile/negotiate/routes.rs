@@ -74,13 +74,13 @@ impl Boxes {
 
     /// The cost of the cheapest path through the box.
     #[inline]
-    pub fn walk(&mut self, copy: &Copy, signs: &[i32], links: bool) -> u32 {
+    pub fn walk<P: Prices>(&mut self, prices: &P, signs: &[i32], links: bool) -> u32 {
         let axes = signs.len();
         let mut strides = [1usize; 32];
         for axis in 1..axes {
             strides[axis] = strides[axis - 1] * (signs[axis - 1].unsigned_abs() as usize + 1);
         }
-        self.costs[0] = copy.node_cost[self.nodes[0] as usize];
+        self.costs[0] = prices.node(self.nodes[0] as usize);
         for cell in 1..self.nodes.len() {
             let mut least = UNREACHED;
             let mut mask = self.masks[cell];
@@ -89,17 +89,17 @@ impl Boxes {
                 mask &= mask - 1;
                 let mut cost = self.costs[cell - strides[axis]];
                 if links {
-                    cost += copy.link_cost[self.links[cell * axes + axis] as usize];
+                    cost += prices.link(self.links[cell * axes + axis] as usize);
                 }
                 least = least.min(cost);
             }
-            self.costs[cell] = least + copy.node_cost[self.nodes[cell] as usize];
+            self.costs[cell] = least + prices.node(self.nodes[cell] as usize);
         }
         self.costs[self.nodes.len() - 1]
     }
 
     /// The path that the last [`Boxes::walk`] found.
-    pub fn route(&self, copy: &Copy, signs: &[i32], links: bool) -> Vec<u32> {
+    pub fn route<P: Prices>(&self, prices: &P, signs: &[i32], links: bool) -> Vec<u32> {
         let axes = signs.len();
         let mut strides = vec![1usize; axes];
         for axis in 1..axes {
@@ -110,7 +110,7 @@ impl Boxes {
         while cell != 0 {
             let entered = (0..axes).filter(|axis| self.masks[cell] & (1 << axis) != 0);
             let cost = |axis: usize| {
-                let link = if links { copy.link_cost[self.links[cell * axes + axis] as usize] } else { 0 };
+                let link = if links { prices.link(self.links[cell * axes + axis] as usize) } else { 0 };
                 self.costs[cell - strides[axis]] + link
             };
             // Equals in turn, so that routes spread over the box.
