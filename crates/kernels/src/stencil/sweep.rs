@@ -1,17 +1,19 @@
 //! Sweeps over rows: finds each row's neighbours, calls the kernel.
 
+mod joined;
+
 use weft_simd::Level;
 
 use crate::Stop;
 
 use super::arrays::{Ends, Job, OUTER, View};
 use super::description::{Array, Boundary};
-use super::direct::{ConstantTerm, Terms, star};
+use super::direct::Terms;
 use super::element::Element;
 use super::kernel::{Factor, Kernel, Term};
 use super::lanes::Store;
 use super::plan::Plan;
-use super::span::{End, Row, Segment, Span, wrapped};
+use super::span::{End, Row, Span, wrapped};
 use super::tiles;
 use super::traversal::{Ahead, Bundle};
 use super::work::Work;
@@ -28,6 +30,8 @@ struct Rows<T> {
     runs: bool,
     /// Whether those at the ends of their axis are part of it.
     joins_ends: bool,
+    /// Whether planes that follow one another are one call too.
+    joins_planes: bool,
     /// Whether coefficients differ from row to row.
     factors_vary: bool,
     /// Bytes of a vector.
@@ -38,8 +42,9 @@ struct Rows<T> {
     misplaced: Store,
 }
 
-/// The most rows of axis 0 that are one call: between calls a sweep looks whether it is given up.
-const MAX_ROWS: isize = 64;
+/// The most elements of several rows of axis 0, or of several planes, that are one call: between calls a sweep looks whether it
+/// is given up, and the start of one takes as long as some hundred elements.
+const MAX_ELEMENTS: usize = 1 << 15;
 
 /// How the rows of a sweep are written.
 #[derive(Clone, Copy)]
@@ -290,22 +295,31 @@ impl<T: Element> Plan<T> {
         };
         // Results of two rows at once are put together anew by lines: the pieces of a vector take four stores.
         let misplaced = if runs && self.computes_pairs() { Store::StreamLines } else { Store::Stream16 };
-        let rows = Rows {
+        let mut rows = Rows {
             inner: [inner(1), inner(2)],
             ends_vary,
             ends: (low, high),
             runs,
             joins_ends: runs && self.joins_ends(&work.terms, (low, high)),
+            joins_planes: false,
             factors_vary: self.kernel.factors_vary(),
             lanes_bytes,
             store,
             misplaced,
         };
         let bundle = self.bundle_of(job);
+        rows.joins_planes = self.joins_planes(job, &rows, &work.terms);
         let (start, end) = job.ranges[0];
         let mut next = start;
         while next < end && !stop.is_requested() {
             let from = next;
+            if rows.joins_planes {
+                // SAFETY: the job's views are valid for its ranges and the stencil's reach (this function's condition).
+                next = unsafe { self.joined_planes(job, &rows, (from, end), work) };
+                if next > from {
+                    continue;
+                }
+            }
             let planes = (end - from).min(bundle.planes as isize);
             let repeat = self.rows_of_axis_0(job, runs_planes, from);
             next += planes.max(repeat);
@@ -340,7 +354,8 @@ impl<T: Element> Plan<T> {
     fn rows_of_axis_0(&self, job: &Job<T>, runs: bool, from: isize) -> isize {
         let (low, high) = self.reach[0];
         let end = job.ranges[0].1.min(self.outer[0] as isize - high as isize);
-        if runs && from >= low as isize && from < end { (end - from).min(MAX_ROWS) } else { 1 }
+        let most = (MAX_ELEMENTS / self.row.max(1)).max(1) as isize;
+        if runs && from >= low as isize && from < end { (end - from).min(most) } else { 1 }
     }
 
     /// What is interleaved in a sweep.
@@ -426,141 +441,6 @@ impl<T: Element> Plan<T> {
                     unsafe { self.run_row(work, span, out, store, repeat) };
                 }
             }
-        }
-    }
-
-    /// Whether rows at the ends of the axis along which rows follow one another are part of a call with the others.
-    ///
-    /// Segments have other rows for the terms of an element's own column there, but none for those beside it: these have to
-    /// be of rows that are not moved along that axis.
-    fn joins_ends(&self, terms: &Terms<T>, ends: (End<T>, End<T>)) -> bool {
-        let axis = self.axes.max(2) - 2;
-        let (low, high) = self.reach[axis];
-        self.axes > 2
-            && low.max(high) < 2
-            && star::takes(terms, ends)
-            && self.groups[terms.constant[terms.own_constant].group][axis] == 0
-    }
-
-    /// Computes rows of a plane by one call: all of them, or in four axes those of the indices of axis 1 from one on whose
-    /// lines follow one another. Returns the index of axis 1 behind; the same where its lines are not in the array.
-    ///
-    /// # Safety
-    /// As for [`Plan::sweep`].
-    unsafe fn joined_rows(
-        &self,
-        job: &Job<T>,
-        rows: &Rows<T>,
-        plane: &Plane,
-        (from, to): (isize, isize),
-        work: &mut Work<T>,
-    ) -> isize {
-        let first = plane.from + plane.number;
-        let length = if self.axes > 3 { job.ranges[2].1 - job.ranges[2].0 } else { to - from };
-        let follows = |view: &View<T>| view.strides[1] == length * view.strides[2];
-        let lines = if self.axes > 3 && !(follows(&job.input) && follows(&job.output)) { from + 1 } else { to };
-        let end = if self.axes > 3 { lines } else { from + 1 };
-        work.segments.clear();
-        let (mut second, mut elements) = (from, 0);
-        // In three axes the rows of axis 1 are those that follow one another, and segments say where they end.
-        let inner = if self.axes > 3 { rows.inner[0] } else { (from, end) };
-        let centre = work.terms.constant[work.terms.own_constant].group;
-        let mut begin = 0;
-        while second < end && self.find_lines(job, second, inner, &mut work.lines) {
-            // A tile of several steps goes on beyond the end of a circular axis, where lines begin again.
-            let line = work.lines[centre] - second * job.input.strides[1];
-            if elements == 0 {
-                begin = line;
-            } else if line != begin {
-                break;
-            }
-            self.find_segments(job, rows, plane, [first, second, job.ranges[2].0], (length, elements), work);
-            elements += length as usize * self.row;
-            second += 1;
-        }
-        if elements == 0 {
-            return from;
-        }
-        let distance = job.output.plane(first) + job.output.within(from, job.ranges[2].0);
-        let out = job.output.base.wrapping_offset(distance);
-        if job.from_memory {
-            self.find_ahead(job, &[first, from, job.ranges[2].0], plane, 0, work);
-        }
-        let span =
-            Span { from: job.columns.0, to: job.columns.1, extent: self.row, low: rows.ends.0, high: rows.ends.1 };
-        let store = rows.store_at(out as usize);
-        // SAFETY: rows are those of the neighbours, each whole.
-        unsafe { self.run_row(work, span, out, store, elements / self.row) };
-        if self.axes > 3 { second } else { to }
-    }
-
-    /// Adds the segments of so many rows from an index on, before which the call has so many elements. Where the lines of
-    /// axis 2 are, `work.lines` says for each group.
-    fn find_segments(
-        &self,
-        job: &Job<T>,
-        rows: &Rows<T>,
-        plane: &Plane,
-        mut index: [isize; OUTER],
-        (length, elements): (isize, usize),
-        work: &mut Work<T>,
-    ) {
-        let axis = self.axes - 2;
-        let from = index[axis];
-        let own = plane.number as usize * self.groups.len();
-        let planes = &work.planes[own..own + self.groups.len()];
-        let begins = index[2] * job.input.strides[2] - elements as isize;
-        if elements == 0 {
-            for ((row, plane), line) in work.rows.iter_mut().zip(planes).zip(&work.lines) {
-                *row = plane.wrapping_offset(line + begins);
-            }
-        }
-        let terms = &work.terms.constant[..work.terms.own_constant];
-        let mut inner = Segment { end: elements + length as usize * self.row, ..Segment::default() };
-        for (to, term) in inner.rows.iter_mut().zip(terms) {
-            *to = planes[term.group].wrapping_offset(work.lines[term.group] + begins);
-        }
-        let (inner_from, inner_to) = rows.inner[axis - 1];
-        let has_low = from < inner_from || from >= inner_to;
-        let has_high = length > 1 && from + length > inner_to;
-        if has_low {
-            let mut segment = Segment { end: elements + self.row, ..inner };
-            self.find_edge(job, &index, elements as isize, terms, &mut segment.rows);
-            work.segments.push(segment);
-        }
-        let end = inner.end;
-        inner.end -= if has_high { self.row } else { 0 };
-        if work.segments.last().is_none_or(|segment| segment.end < inner.end) {
-            work.segments.push(inner);
-        }
-        if has_high {
-            let mut segment = Segment { end, ..inner };
-            index[axis] += length - 1;
-            self.find_edge(job, &index, inner.end as isize, terms, &mut segment.rows);
-            work.segments.push(segment);
-        }
-    }
-
-    /// The rows at an end of the axis before the last, of those of all rows of a call: there are so many elements before.
-    fn find_edge(
-        &self,
-        job: &Job<T>,
-        index: &[isize; OUTER],
-        elements: isize,
-        terms: &[ConstantTerm<T>],
-        rows: &mut [*const T],
-    ) {
-        let axis = self.axes - 2;
-        for (row, term) in rows.iter_mut().zip(terms) {
-            let offset = &self.groups[term.group];
-            if offset[axis] == 0 {
-                continue;
-            }
-            let neighbour = index[axis] + offset[axis];
-            *row = match self.position(&job.input.ends, axis, neighbour) {
-                Position::At(position) => row.wrapping_offset((position - neighbour) * job.input.strides[axis]),
-                Position::Beyond => self.find_row(&job.input, index, offset, 0).wrapping_offset(-elements),
-            };
         }
     }
 
