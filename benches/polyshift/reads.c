@@ -1,6 +1,7 @@
-/* What a star of radius 1 or more cannot do without: a load of every row at the place where it lies beside lines of the
-   cache, the neighbours along the row from registers, a multiplication for each term and one store. Rows have no ends,
-   and there is memory before the first element and behind the last.
+/* What a star of radius 1 or more that goes over an array as one long row cannot do without: a load of every row at the
+   place where it lies beside lines of the cache, the neighbours along the row from registers, a multiplication for each
+   term and one store. Rows have no ends, and there is memory before the first element and behind the last. Rows of few
+   vectors can do with less: those beside a row on one axis stay in registers from row to row.
 
    REAL is the type of an element, RADIUS that of the star, ROWS how many rows but an element's own it has. */
 

@@ -151,8 +151,8 @@ fn direct_terms<T: Element>(
             }
         })
         .collect();
-    // A sort that keeps the order of equals: terms of an element's own column first.
-    terms.sort_by_key(|term| (term.offset != 0, term.offset));
+    // Terms of an element's own column first; then in the order of memory, in whatever order the points are given.
+    terms.sort_by_key(|term| (term.offset != 0, term.offset, groups[term.group]));
     terms
 }
 

@@ -8,11 +8,13 @@
 //! processor's own prefetching keeps up with the streams, and hints to it only take the slots of what is under way.
 //!
 //! Order of summation: terms with one coefficient for the row, then terms with coefficients along the row; in each, those
-//! of an element's own column before the others, from left to right, else in the order of the stencil's points.
+//! of an element's own column before the others, from left to right, else in the order in which rows lie in memory.
 
 mod runs;
 mod seams;
+mod short;
 pub(super) mod star;
+mod sums;
 
 pub use self::seams::Seams;
 use super::lanes::{Lanes, MAX_LANES, Store, misplaced};

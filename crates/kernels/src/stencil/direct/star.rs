@@ -12,10 +12,8 @@
 use super::super::lanes::{Lanes, Store, misplaced};
 use super::super::scalar::Scalar;
 use super::super::span::{End, MAX_OWN, Row, Segment, Span};
-use super::Terms;
-
-/// Terms of the columns before and after.
-const SIDES: usize = 2;
+use super::sums::Star;
+use super::{Terms, short};
 
 /// Whether terms are those of a star with constants that reaches one column to either side.
 #[inline(always)]
@@ -38,14 +36,6 @@ pub(in crate::stencil) fn takes<T: Scalar>(terms: &Terms<T>, (low, high): (End<T
 pub(super) fn fits<T: Scalar>(terms: &Terms<T>, row: &Row<'_, T>) -> bool {
     let span = &row.span;
     (span.from, span.to) == (0, span.extent) && takes(terms, (span.low, span.high))
-}
-
-/// Rows of a star that follow one another in the result and in the row whose neighbours are taken.
-struct Star<'a, 'b, V: Lanes, const OWN: usize> {
-    row: &'a Row<'b, V::Scalar>,
-    factors: [V; OWN],
-    centre: *const V::Scalar,
-    sides: [V; SIDES],
 }
 
 /// The rows of an element's own column, from one element on.
@@ -76,20 +66,6 @@ fn lanes_between(from: isize, to: isize) -> u32 {
 
 impl<V: Lanes, const OWN: usize> Star<'_, '_, V, OWN> {
     const LANES: isize = V::LANES as isize;
-
-    /// Results of a vector from the terms of its own column, beside the vectors before and after it.
-    #[inline(always)]
-    unsafe fn sum(&self, own: [V; OWN], (before, after): (V, V)) -> V {
-        // SAFETY: registers only.
-        unsafe {
-            let mut sum = V::splat(V::Scalar::ZERO);
-            for (value, &factor) in own.into_iter().zip(&self.factors) {
-                sum = value.multiply_add(factor, sum);
-            }
-            sum = before.multiply_add(self.sides[0], sum);
-            after.multiply_add(self.sides[1], sum)
-        }
-    }
 
     /// The elements from `at` on of the row with neighbours, as many of a vector's as there are among the first `end`.
     #[inline(always)]
@@ -398,6 +374,9 @@ unsafe fn of<V: Lanes, const OWN: usize>(terms: &Terms<V::Scalar>, row: &Row<'_,
             centre,
             sides: [V::splat(sides[0].factor), V::splat(sides[1].factor)],
         };
+        if row.store == Store::Cached && short::takes::<V, OWN>(row.span.extent) {
+            return short::rows(&star, segments);
+        }
         let mut own = Own { rows: [centre; OWN], end: 0, later: segments };
         own.go_on();
         let skipped = if V::JOINS { misplaced::<V>(centre) } else { begins };

@@ -113,6 +113,14 @@ pub trait Lanes: Copy {
         }
     }
 
+    /// Stores the lanes in `mask`, which are the first, to any address; nothing else is written.
+    #[inline(always)]
+    unsafe fn store_masked(self, to: *mut Self::Scalar, mask: u32) {
+        let count = mask.trailing_ones() as usize;
+        // SAFETY: `to` is valid for these lanes (this function's condition).
+        unsafe { if count == Self::LANES { self.store(to) } else { self.store_first(count, to) } }
+    }
+
     /// Loads the lanes in `mask`; nothing else is read, and the others hold zeros.
     #[inline(always)]
     unsafe fn load_masked(from: *const Self::Scalar, mask: u32) -> Self {
@@ -221,6 +229,11 @@ mod tests {
                 assert_eq!(lanes(&|to| V::load_first(some.as_ptr(), count).store(to)), some);
                 let mut some = second.clone();
                 a.store_first(count, some.as_mut_ptr());
+                assert_eq!((&some[..count], &some[count..]), (&first[..count], &second[count..]));
+            }
+            for count in 0..=V::LANES {
+                let mut some = second.clone();
+                a.store_masked(some.as_mut_ptr(), (1 << count) - 1);
                 assert_eq!((&some[..count], &some[count..]), (&first[..count], &second[count..]));
             }
             for lane in 0..V::LANES {

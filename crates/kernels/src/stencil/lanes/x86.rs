@@ -171,6 +171,11 @@ macro_rules! lanes {
                 }
 
                 #[inline(always)]
+                unsafe fn store_masked(self, to: *mut $element, mask: u32) {
+                    vouched!($store_first(to, mask as _, self.0))
+                }
+
+                #[inline(always)]
                 unsafe fn join(self, next: Self, $from: usize) -> Self {
                     let ($one, $two) = (self.0, next.0);
                     vouched!($vector($join))

@@ -181,6 +181,26 @@ proptest! {
     }
 
     #[test]
+    fn the_order_in_which_points_are_given_changes_no_bit(
+        outer in [1usize..5, 1usize..5, 1usize..7], columns in 1usize..50, axes in 2usize..5, streaming: bool,
+        seed in any::<u64>(),
+    ) {
+        let mut extents = outer[4 - axes..].to_vec();
+        extents.push(columns);
+        let given = star::<f64>(axes, true);
+        let mut points = given.points().to_vec();
+        points.sort_by_key(|point| {
+            point.offset.iter().fold(seed, |hash, &by| (hash ^ by as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15))
+        });
+        let other = Stencil::new(axes, points).unwrap();
+        let [one, another] = [&given, &other].map(|stencil| {
+            let boundaries = vec![Boundary::Circular; axes];
+            result_of(stencil, &extents, boundaries, 0, options(streaming))
+        });
+        prop_assert_eq!(one, another);
+    }
+
+    #[test]
     fn stars_from_memory_and_in_cache_agree_to_the_last_bit(
         outer in [1usize..5, 1usize..5, 1usize..7], columns in 1usize..90, axes in 2usize..5, whole: bool,
         circular in [any::<bool>(), any::<bool>(), any::<bool>(), any::<bool>()], has_centre: bool, begin in 0usize..16,
