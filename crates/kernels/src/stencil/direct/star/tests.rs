@@ -187,13 +187,13 @@ proptest! {
     ) {
         let mut extents = outer[4 - axes..].to_vec();
         extents.push(columns);
-        let given = star::<f64>(axes, true);
-        let mut points = given.points().to_vec();
+        let sorted = star::<f64>(axes, true);
+        let mut points = sorted.points().to_vec();
         points.sort_by_key(|point| {
             point.offset.iter().fold(seed, |hash, &by| (hash ^ by as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15))
         });
         let other = Stencil::new(axes, points).unwrap();
-        let [one, another] = [&given, &other].map(|stencil| {
+        let [one, another] = [&sorted, &other].map(|stencil| {
             let boundaries = vec![Boundary::Circular; axes];
             result_of(stencil, &extents, boundaries, 0, options(streaming))
         });
