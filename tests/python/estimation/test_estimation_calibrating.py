@@ -71,8 +71,14 @@ def test_the_programs_of_the_repository_are_priced_by_what_is_calibrated(calibra
         size = sizes.get(program.stem, "8" if program.stem == "n_queens" else "40")
         for one, since, reach in record(program, ["--size", size]):
             assert here.time(one, since, reach).real > 0
-    # Bytes are scanned by word_lengths alone.
-    assert here.stand_ins.keys() == {"scan copy int8 along the last axis, segmented"}
+    # Bytes are scanned by word_lengths, product_code and runoff_voting alone, and are coordinates in the latter two.
+    assert here.stand_ins.keys() == {
+        "coordinate 1 bytes",
+        "scan copy int8 along the last axis, segmented",
+        "scan logxor int8 along another axis",
+        "scan logxor int8 along the last axis",
+        "scan max int8 along the last axis, selected",
+    }
 
 
 @pytest.mark.parametrize("dtype", ["bool", "int8", "uint16", "int32", "uint64", "float16", "float32", "float64"])

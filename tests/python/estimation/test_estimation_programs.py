@@ -216,6 +216,30 @@ def run(monkeypatch, capsys, name, *words):
         ("volume_rendering", ["--size", "1", "--machine", "cm2-8k"]),
         ("waiting_times", ["--size", "9"]),
         ("waiting_times", ["--size", "1"]),
+        ("burrows_wheeler", ["--size", "300"]),
+        ("burrows_wheeler", ["--size", "1"]),
+        ("calendars", ["--size", "400"]),
+        ("calendars", ["--size", "1", "--machine", "cm2-8k"]),
+        ("epidemic", ["--size", "300"]),
+        ("epidemic", ["--size", "1", "--machine", "cm2-8k"]),
+        ("galaxy_pairs", ["--size", "300"]),
+        ("galaxy_pairs", ["--size", "1", "--machine", "cm2-8k"]),
+        ("granulometry", ["--size", "33"]),
+        ("granulometry", ["--size", "1", "--machine", "cm2-8k"]),
+        ("map_projection", ["--size", "21"]),
+        ("map_projection", ["--size", "1"]),
+        ("parsimony", ["--size", "300"]),
+        ("parsimony", ["--size", "1", "--machine", "cm2-8k"]),
+        ("powder_pattern", ["--size", "5"]),
+        ("powder_pattern", ["--size", "1", "--machine", "cm2-8k"]),
+        ("product_code", ["--size", "9"]),
+        ("product_code", ["--size", "1", "--machine", "cm2-8k"]),
+        ("reinsurance", ["--size", "300"]),
+        ("reinsurance", ["--size", "1", "--machine", "cm2-8k"]),
+        ("runoff_voting", ["--size", "129"]),
+        ("runoff_voting", ["--size", "1", "--machine", "cm2-8k"]),
+        ("velocity_analysis", ["--size", "65"]),
+        ("velocity_analysis", ["--size", "1"]),
     ],
 )
 def test_the_program_passes(monkeypatch, capsys, native, name, words):
@@ -235,6 +259,8 @@ LINES = (
     *("bloom_filter", "checksums", "topological_order", "viterbi"),
     *("call_auction", "coloring", "irrigation", "k_mers", "localization", "music_box", "poker", "prime_test"),
     *("survival", "waiting_times"),
+    *("burrows_wheeler", "calendars", "epidemic", "galaxy_pairs", "parsimony", "product_code", "reinsurance"),
+    *("runoff_voting", "velocity_analysis"),
 )
 
 SIDES = (
@@ -244,6 +270,7 @@ SIDES = (
     *("gradient_noise", "line_of_sight", "schroedinger", "equalization", "gram_schmidt"),
     *("block_matching", "power_iteration", "triangles"),
     *("drainage", "volume_rendering"),
+    *("granulometry", "map_projection", "powder_pattern"),
 )
 """Programs whose size is that of one side."""
 
@@ -283,6 +310,7 @@ def test_an_answer_from_another_problem_fails(monkeypatch, capsys, name):
         ("long_multiplication", ["--size", "0"], "expected at least one digit"),
         ("coloring", ["--size", "1"], "expected at least two vertices"),
         ("poker", ["--size", "0"], "expected at least one game"),
+        ("powder_pattern", ["--size", "0"], "expected indices up to at least one"),
     ],
 )
 def test_what_it_cannot_do_it_says(name, words, message):
