@@ -147,8 +147,6 @@ EARLIER: Sizes = {
     "moving_means": (5_000, 100_000),
     "nearest_codeword": (1_000, 50_000),
     "rank_correlation": (2_000, 50_000),
-}
-BLIND: Sizes = {
     "call_auction": (8_000, 200_000),
     "coloring": (500, 25_000),
     "drainage": (40, 250),
@@ -161,6 +159,20 @@ BLIND: Sizes = {
     "survival": (5_000, 200_000),
     "volume_rendering": (18, 58),
     "waiting_times": (50, 1_500),
+}
+BLIND: Sizes = {
+    "burrows_wheeler": (10_000, 200_000),
+    "calendars": (8_000, 200_000),
+    "epidemic": (2_000, 60_000),
+    "galaxy_pairs": (1_000, 25_000),
+    "granulometry": (40, 250),
+    "map_projection": (30, 200),
+    "parsimony": (4_000, 150_000),
+    "powder_pattern": (8, 25),
+    "product_code": (30, 850),
+    "reinsurance": (8_000, 200_000),
+    "runoff_voting": (200, 8_000),
+    "velocity_analysis": (80, 2_500),
 }
 GROUPS = {"development": DEVELOPMENT, "earlier": EARLIER, "blind": BLIND}
 TARGET = {"median": 0.08, "worst": 0.25}
