@@ -84,10 +84,10 @@ fn main() {
     // SAFETY: the views are of arrays that are there.
     unsafe {
         report("elementwise add", 24 * length, &mut || {
-            elementwise(Pointwise::Add, &[x, y], z, None, threads).expect("fits")
+            elementwise(Pointwise::Add, &[x, y], z, None, threads).expect("fits");
         });
         report("elementwise add, selected", 33 * length, &mut || {
-            elementwise(Pointwise::Add, &[x, y], z, Some(&marks), threads).expect("fits")
+            elementwise(Pointwise::Add, &[x, y], z, Some(&marks), threads).expect("fits");
         });
         report("reduce add", 8 * length, &mut || {
             std::hint::black_box(reduce(x, Combination::Add, None, threads)).expect("fits");

@@ -144,7 +144,8 @@ def test_lines_of_connections_are_refused_in_a_line(tmp_path, machine, line, rea
     assert len(str(refused.value)) < 400
 
 
-COSTS = """format = 7
+FORMAT = f"format = {costs_file.FORMAT}"
+COSTS = f"""{FORMAT}
 [operations.compare]
 knots = [1, 4096]
 element = [1e-10, 2e-10]
@@ -164,9 +165,9 @@ observations = 3
         ("error = 0.1", 'error = "x"', "error: expected a finite number, found x"),
         ("error = 0.1", "error = -1", "neither error nor observations are negative"),
         ("[operations.compare]", "a = " + "[" * 3000, "nested too deeply"),
-        ("format = 7", "format = 7\nabout = 3", "expected a table [about]"),
-        ("format = 7", "format = 7\nheld_out = 3", "expected a table [held_out]"),
-        ("format = 7", "format = " + "9" * 5000, "Exceeds the limit"),
+        (FORMAT, f"{FORMAT}\nabout = 3", "expected a table [about]"),
+        (FORMAT, f"{FORMAT}\nheld_out = 3", "expected a table [held_out]"),
+        (FORMAT, "format = " + "9" * 5000, "Exceeds the limit"),
     ],
     ids=lambda value: repr(value)[:20],
 )

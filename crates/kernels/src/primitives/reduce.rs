@@ -52,7 +52,7 @@ pub unsafe fn reduce<'a>(
     // SAFETY: the array's memory is what `View` says (this function's condition), and each arm reads it as the type
     // that it has.
     let result = unsafe {
-        macro_rules! wide {
+        macro_rules! of_numbers {
             ($combination:ident, $type:ident, $wide:ident, $convert:expr) => {
                 reduced::<$type, $wide, $combination>(x.slice(), selection, threads, stop, $convert).scalar()
             };
@@ -61,22 +61,22 @@ pub unsafe fn reduce<'a>(
             ($combination:ident, $of_booleans:expr) => {
                 match x.kind {
                     ElementType::Bool => $of_booleans,
-                    ElementType::Int8 => wide!($combination, i8, i64, i64::from),
-                    ElementType::Int16 => wide!($combination, i16, i64, i64::from),
-                    ElementType::Int32 => wide!($combination, i32, i64, i64::from),
-                    ElementType::Int64 => wide!($combination, i64, i64, |x| x),
-                    ElementType::Uint8 => wide!($combination, u8, u64, u64::from),
-                    ElementType::Uint16 => wide!($combination, u16, u64, u64::from),
-                    ElementType::Uint32 => wide!($combination, u32, u64, u64::from),
-                    ElementType::Uint64 => wide!($combination, u64, u64, |x| x),
-                    ElementType::Float32 => wide!($combination, f32, f64, f64::from),
-                    ElementType::Float64 => wide!($combination, f64, f64, |x| x),
+                    ElementType::Int8 => of_numbers!($combination, i8, i64, i64::from),
+                    ElementType::Int16 => of_numbers!($combination, i16, i64, i64::from),
+                    ElementType::Int32 => of_numbers!($combination, i32, i64, i64::from),
+                    ElementType::Int64 => of_numbers!($combination, i64, i64, |x| x),
+                    ElementType::Uint8 => of_numbers!($combination, u8, u64, u64::from),
+                    ElementType::Uint16 => of_numbers!($combination, u16, u64, u64::from),
+                    ElementType::Uint32 => of_numbers!($combination, u32, u64, u64::from),
+                    ElementType::Uint64 => of_numbers!($combination, u64, u64, |x| x),
+                    ElementType::Float32 => of_numbers!($combination, f32, f64, f64::from),
+                    ElementType::Float64 => of_numbers!($combination, f64, f64, |x| x),
                 }
             };
         }
         let narrow = || with_combination(x.kind, combination, Reduction { x, selection, threads, stop });
         match combination {
-            Combination::Add => number!(Add, wide!(Add, Bool8, i64, |x| x.holds().into())),
+            Combination::Add => number!(Add, of_numbers!(Add, Bool8, i64, |x| x.holds().into())),
             Combination::Multiply => number!(Multiply, narrow()?),
             _ => narrow()?,
         }

@@ -233,11 +233,11 @@ fn check_reduce<T: Number>(case: &Case) {
     let multiplies = case.combination == Combination::Multiply && T::TYPE != ElementType::Bool;
     if case.combination == Combination::Add || multiplies {
         let numbers = chosen.map(|x| if let Exact::Value(x) = exact(x) { x } else { 0 });
-        let wide = if multiplies { numbers.fold(1_i128, i128::wrapping_mul) } else { numbers.sum() };
+        let total = if multiplies { numbers.fold(1_i128, i128::wrapping_mul) } else { numbers.sum() };
         let expected = match T::TYPE {
-            kind if kind.is_float() => Scalar::Float(wide as f64),
-            kind if kind.name().starts_with('u') => Scalar::Uint(wide as u64),
-            _ => Scalar::Int(wide as i64),
+            kind if kind.is_float() => Scalar::Float(total as f64),
+            kind if kind.name().starts_with('u') => Scalar::Uint(total as u64),
+            _ => Scalar::Int(total as i64),
         };
         assert_eq!(actual, Ok(Some(expected)));
         return;
