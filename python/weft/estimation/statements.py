@@ -44,6 +44,9 @@ OF_NUMBERS = 0.125
 BELOW_ONE = ("asin", "acos", "atanh")
 """Functions of numbers below one."""
 
+BYTES = 1.5
+"""Weight of what is combined less often of bytes than of longer numbers."""
+
 IN_ORDER = 0.1
 """Share of ranks of elements that are in order already."""
 
@@ -415,8 +418,8 @@ def _coordinates(scene: Scene) -> tuple[int, ...]:
 
 def _operators(dtype: str) -> tuple[str, ...]:
     if dtype == "bool":
-        return ("or", "and")
-    more = ("logand", "logior") if dtype.startswith("int") else ()
+        return ("or", "and", "logxor")
+    more = ("logand", "logior", "logxor") if dtype.startswith("int") else ()
     return ("add", "multiply", "max", "min", *more)
 
 
@@ -424,13 +427,12 @@ def _combinations() -> Iterator[Statement]:
     for dtype in DTYPES:
         for operator in _operators(dtype):
             common = operator in ("add", "max", "min", "or")
-            weight = 6 if common else 1
+            weight: float = 6 if common else 1
             yield Statement(f"reduce {operator} {dtype}", dtype, functools.partial(_reduced, dtype, operator), weight)
-            if dtype != "int8":
-                step = functools.partial(_scanned, dtype, operator)
-                yield Statement(f"scan {operator} {dtype}", dtype, step, 8 if common else 2, False)
-        if dtype != "int8":
-            yield Statement(f"scan copy {dtype}", dtype, functools.partial(_scanned, dtype, "copy"), 2, False)
+            step = functools.partial(_scanned, dtype, operator)
+            weight = BYTES if dtype == "int8" else 8 if common else 2
+            yield Statement(f"scan {operator} {dtype}", dtype, step, weight, False)
+        yield Statement(f"scan copy {dtype}", dtype, functools.partial(_scanned, dtype, "copy"), 2, False)
 
 
 def _reduced(dtype: str, operator: str, scene: Scene) -> Step:
@@ -460,9 +462,7 @@ def _messages() -> Iterator[Statement]:
         yield Statement(f"get {dtype}", dtype, functools.partial(_got, dtype), 20 if common else 3)
         yield Statement(f"send {dtype}", dtype, functools.partial(_sent, dtype, None), 15 if common else 2)
         for operator in (*_operators(dtype), "overwrite"):
-            if dtype == "int8":
-                continue
-            weight = 10 if operator in ("add", "min", "max") else 1
+            weight = BYTES if dtype == "int8" else 10 if operator in ("add", "min", "max") else 1
             step = functools.partial(_sent, dtype, operator)
             yield Statement(f"send {operator} {dtype}", dtype, step, weight, False)
 
@@ -497,6 +497,7 @@ def _local() -> Iterator[Statement]:
     """What the front end does for a program, mostly at its beginning."""
     for dtype in ("int64", "int32", "float64"):
         yield Statement(f"VP set {dtype}", dtype, _vp_set)
+    yield Statement("coordinate int8", "int8", functools.partial(_coordinate, "int8"))
     for dtype in ("int64", "int32"):
         yield Statement(f"coordinate {dtype}", dtype, functools.partial(_coordinate, dtype), 3)
         yield Statement(f"address {dtype}", dtype, functools.partial(_address, dtype), 3)

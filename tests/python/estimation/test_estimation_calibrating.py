@@ -71,14 +71,7 @@ def test_the_programs_of_the_repository_are_priced_by_what_is_calibrated(calibra
         size = sizes.get(program.stem, "8" if program.stem == "n_queens" else "40")
         for one, since, reach in record(program, ["--size", size]):
             assert here.time(one, since, reach).real > 0
-    # Bytes are scanned by word_lengths, product_code and runoff_voting alone, and are coordinates in the latter two.
-    assert here.stand_ins.keys() == {
-        "coordinate 1 bytes",
-        "scan copy int8 along the last axis, segmented",
-        "scan logxor int8 along another axis",
-        "scan logxor int8 along the last axis",
-        "scan max int8 along the last axis, selected",
-    }
+    assert not here.stand_ins
 
 
 @pytest.mark.parametrize("dtype", ["bool", "int8", "uint16", "int32", "uint64", "float16", "float32", "float64"])
@@ -139,7 +132,9 @@ def test_a_program_is_timed(small):
     assert len(found.operations) >= random_programs.LENGTHS[0]
     assert all(seconds > 0 for _, seconds in found.operations)
     again = random_programs.draw(0, 1, pace)
-    assert [kind for kind, _ in again.operations] == [kind for kind, _ in found.operations]
+    # How far back an array was touched depends on where the allocator has it.
+    drawn = [[(kind.name, kind.work.elements) for kind, _ in one.operations] for one in (again, found)]
+    assert drawn[0] == drawn[1]
     assert calibrating._timed(json.loads(json.dumps(calibrating._record(3, found)))) == (3, found)
 
 
