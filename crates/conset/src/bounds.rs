@@ -20,6 +20,14 @@ pub struct Demand<'a> {
     pub hops: &'a [u32],
 }
 
+impl Demand<'_> {
+    /// Seconds of each connection over a shortest path with nothing in its way, until its last word has arrived.
+    pub fn alone_seconds(&self) -> Vec<f64> {
+        let connections = self.set.connections.iter().zip(self.hops);
+        connections.map(|(connection, &hops)| self.resources.alone_seconds(connection.words, hops as usize)).collect()
+    }
+}
+
 /// Every lower bound that holds for this demand, the best of each kind, and their sum last.
 ///
 /// `unsplit` says that every connection is to be in one phase only.
@@ -531,7 +539,7 @@ fn farthest(demand: &Demand) -> f64 {
     }
     let fewest = hops.iter().copied().min().unwrap_or(0);
     let alone = |(connection, &links): (&crate::pattern::Connection, &u32)| {
-        connection.words as f64 * resources.word_seconds() + resources.latency_seconds((links - fewest) as usize)
+        resources.alone_seconds(connection.words, (links - fewest) as usize)
     };
     set.connections.iter().zip(hops).map(alone).fold(0.0, f64::max)
 }
@@ -564,8 +572,7 @@ pub fn longest_value(demand: &Demand, unsplit: bool) -> Option<f64> {
     }
     let fewest = hops.iter().copied().min().unwrap_or(0);
     let kind = |((words, links), count): ((u64, u32), u64)| {
-        let latency = resources.latency_seconds((links - fewest) as usize);
-        (words as f64 * resources.word_seconds() + latency, (u64::from(links) + 1) * count)
+        (resources.alone_seconds(words, (links - fewest) as usize), (u64::from(links) + 1) * count)
     };
     Some(longest_of_phases(alike.into_iter().map(kind).collect(), capacity))
 }

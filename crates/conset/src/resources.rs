@@ -152,7 +152,12 @@ impl Resources {
         phases.sum::<f64>() + leaving
     }
 
-    /// Seconds that `words` words of one connection take on their own.
+    /// Seconds of `words` words over `links` links with nothing in their way, until the last has arrived.
+    pub fn alone_seconds(&self, words: u64, links: usize) -> f64 {
+        words as f64 * self.word_seconds() + self.latency_seconds(links)
+    }
+
+    /// Seconds that each word of one connection takes on its own.
     pub fn word_seconds(&self) -> f64 {
         self.access_seconds.max(self.link_seconds)
     }

@@ -439,8 +439,7 @@ impl<'a> Router<'a> {
 
     /// Seconds of a connection on its own, until its last word has arrived.
     fn alone(&self, connection: usize, route: &[u32]) -> f64 {
-        let words = self.set.connections[connection].words as f64;
-        words * self.resources.word_seconds() + self.resources.latency_seconds(route.len() - 1)
+        self.resources.alone_seconds(self.set.connections[connection].words, route.len() - 1)
     }
 
     /// Takes out a tenth of the routes; their connections.

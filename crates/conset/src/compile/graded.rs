@@ -5,7 +5,6 @@ use super::candidates::Compilation;
 use super::plan::Plan;
 use super::shares::Allowed;
 use crate::bounds::Demand;
-use crate::pattern::Connection;
 
 /// Rounds of negotiation for each plan.
 const ROUNDS: usize = 150;
@@ -16,7 +15,7 @@ const STREAM: u64 = 23_000;
 /// A plan of so many phases whose connections are where they are allowed, as tightly as negotiation finds routes. `None`
 /// where it finds none, where nodes have no limit of channels, and where routes go through switches.
 pub fn graded(compilation: &Compilation, phases: usize) -> Option<(Plan, Allowed)> {
-    let alone = alone(&compilation.demand);
+    let alone = compilation.demand.alone_seconds();
     for slack in 1..phases {
         if compilation.control.is_over() {
             return None;
@@ -29,15 +28,6 @@ pub fn graded(compilation: &Compilation, phases: usize) -> Option<(Plan, Allowed
         }
     }
     None
-}
-
-/// Seconds of each connection on its own, until its last word has arrived.
-fn alone(demand: &Demand) -> Vec<f64> {
-    let Demand { set, resources, hops, .. } = *demand;
-    let of = |(connection, &hops): (&Connection, &u32)| {
-        connection.words as f64 * resources.word_seconds() + resources.latency_seconds(hops as usize)
-    };
-    set.connections.iter().zip(hops).map(of).collect()
 }
 
 /// For each phase the seconds that its connections may take alone: those that take longer fill as many phases as are before
@@ -88,7 +78,7 @@ mod tests {
         let (plan, allowed) = graded(&compilation, phases).expect("there are channels to spare");
         assert_eq!((plan.len(), plan::fault(&plan, &set, &network)), (phases, None));
         assert!(compilation.candidate_seconds(&plan).is_some(), "a phase cannot be open at once");
-        let alone = alone(&demand);
+        let alone = demand.alone_seconds();
         for (phase, most) in plan.iter().zip(&allowed.least) {
             assert!(phase.iter().all(|placed| alone[placed.connection as usize] <= *most));
         }
@@ -103,6 +93,6 @@ mod tests {
         let network = Network::new(&resources.topology);
         let hops = feasibility::hops(&set, &network, &|| false).unwrap();
         let demand = Demand { set: &set, resources: &resources, network: &network, hops: &hops };
-        assert_eq!(longest(&demand, &alone(&demand), 3, 1), None);
+        assert_eq!(longest(&demand, &demand.alone_seconds(), 3, 1), None);
     }
 }

@@ -16,15 +16,12 @@ const STREAM: u64 = 30_000;
 /// Tries plans with as many phases as the best, in which the last phase has short connections only, the one before longer
 /// ones, and so on, as far as negotiation finds routes; where the longest connections of phases decide about the time.
 pub fn nested(compilation: &Compilation, best: &mut Best) {
-    let Demand { set, resources, hops, .. } = compilation.demand;
+    let Demand { set, .. } = compilation.demand;
     let Some(phases) = best.as_ref().map(|(_, plan)| plan.len()) else { return };
     if !set.orders.is_empty() || phases < 2 || !is_decided_by_longest(&compilation.demand) {
         return;
     }
-    let alone = |(connection, &hops): (&crate::pattern::Connection, &u32)| {
-        connection.words as f64 * resources.word_seconds() + resources.latency_seconds(hops as usize)
-    };
-    let alone: Vec<f64> = set.connections.iter().zip(hops).map(alone).collect();
+    let alone = compilation.demand.alone_seconds();
     let mut sorted = alone.clone();
     sorted.sort_by(f64::total_cmp);
     // How many of the shortest connections each phase may have; the first may have all.

@@ -295,8 +295,7 @@ pub fn shorter(
     network: &Network,
     stop: &dyn Fn() -> bool,
 ) -> Option<Times> {
-    let alone =
-        |placed: &Placed| placed.words as f64 * resources.word_seconds() + resources.latency_seconds(placed.hops());
+    let alone = |placed: &Placed| resources.alone_seconds(placed.words, placed.hops());
     let longest = phase.iter().map(alone).fold(0.0, f64::max);
     let is_least = seconds <= longest * (1.0 + 1e-9);
     if is_least || !set.orders.is_empty() || phase.len().saturating_mul(2 * network.nodes) > MAX_TRIED {

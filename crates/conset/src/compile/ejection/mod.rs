@@ -18,7 +18,7 @@ use weft_base::generator;
 use super::candidates::{Best, Compilation};
 use crate::bounds::Demand;
 use crate::network::Network;
-use state::{MAX_HOPS, State, alone};
+use state::{MAX_HOPS, State};
 
 /// Phases have so much more time at first than the longest connection that each has to have, and this share of the time of
 /// the longest of all.
@@ -63,10 +63,12 @@ pub fn search(
         return None;
     }
     let from = compilation.control.steps();
-    let limits = profile(&compilation.demand, channels, phases);
+    let alone = compilation.demand.alone_seconds();
+    let longest = alone.iter().copied().fold(0.0, f64::max);
+    let limits = profile(&compilation.demand, &alone, channels, phases);
     let random = generator(compilation.control.seed, stream);
-    let state = State::new(&compilation.demand, grid, channels, limits, random);
-    let mut search = Search { state, longest: longest(&compilation.demand) };
+    let state = State::new(&compilation.demand, grid, channels, alone, limits, random);
+    let mut search = Search { state, longest };
     compilation.report(&format!("{phases} phases of different lengths"), best);
     search.first(compilation, from + steps.first)?;
     search.shorten(compilation, from + steps.all, best);
@@ -133,16 +135,10 @@ impl Search<'_> {
     }
 }
 
-/// Seconds of the longest connection on its own.
-fn longest(demand: &Demand) -> f64 {
-    (0..demand.hops.len()).map(|connection| alone(demand, connection)).fold(0.0, f64::max)
-}
-
 /// The times of so many phases at first: each has those that take long alone, and longer phases have more of them than
 /// would fill them.
-fn profile(demand: &Demand, channels: u32, phases: usize) -> Vec<f64> {
-    let mut sorted: Vec<(f64, u32)> =
-        (0..demand.hops.len()).map(|connection| (alone(demand, connection), demand.hops[connection])).collect();
+fn profile(demand: &Demand, alone: &[f64], channels: u32, phases: usize) -> Vec<f64> {
+    let mut sorted: Vec<(f64, u32)> = alone.iter().copied().zip(demand.hops.iter().copied()).collect();
     sorted.sort_unstable_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
     let capacity = f64::from(channels) * demand.network.nodes as f64;
     let (mut taken, mut next) = (0.0, 0);

@@ -90,6 +90,8 @@ pub struct State<'a> {
     grid: &'a Grid,
     /// Of each node.
     channels: usize,
+    /// Seconds of each connection with nothing in its way.
+    alone: Vec<f64>,
     /// Seconds that each phase may take until all has arrived.
     pub limits: Vec<f64>,
     pub placements: Placements,
@@ -156,6 +158,7 @@ impl<'a> State<'a> {
         demand: &'a Demand<'a>,
         grid: &'a Grid,
         channels: u32,
+        alone: Vec<f64>,
         limits: Vec<f64>,
         random: Xoshiro256PlusPlus,
     ) -> State<'a> {
@@ -165,6 +168,7 @@ impl<'a> State<'a> {
             demand,
             grid,
             channels: channels as usize,
+            alone,
             limits,
             placements: vec![None; connections],
             waiting: VecDeque::new(),
@@ -181,7 +185,7 @@ impl<'a> State<'a> {
 
     /// Whether a connection is in time in a phase if nothing is in its way.
     pub fn is_in_time(&self, connection: u32, phase: usize) -> bool {
-        alone(self.demand, connection as usize) <= self.limits[phase] * (1.0 + 1e-9)
+        self.alone[connection as usize] <= self.limits[phase] * (1.0 + 1e-9)
     }
 
     /// All that is in no phase waits, what few phases have time for first.
@@ -417,13 +421,6 @@ impl<'a> State<'a> {
         }
         self.waiting.clear();
     }
-}
-
-/// Seconds of a connection on its own over a shortest path, until its last word has arrived.
-pub fn alone(demand: &Demand, connection: usize) -> f64 {
-    let Demand { set, resources, hops, .. } = *demand;
-    let words = set.connections[connection].words as f64;
-    words * resources.word_seconds() + resources.latency_seconds(hops[connection] as usize)
 }
 
 #[cfg(test)]

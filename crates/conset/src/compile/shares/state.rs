@@ -141,8 +141,7 @@ impl<'a> State<'a> {
 
     /// Whether words of a connection arrive in time over so many links, if nothing is in their way.
     pub fn is_in_time(&self, phase: usize, hops: usize, words: u64) -> bool {
-        let resources = self.demand.resources;
-        let alone = words as f64 * resources.word_seconds() + resources.latency_seconds(hops);
+        let alone = self.demand.resources.alone_seconds(words, hops);
         alone <= self.seconds[phase] * (1.0 + 1e-9)
     }
 
