@@ -29,6 +29,14 @@ _NUMBERS = frozenset((bool, int, float))
 """Python's numbers take the dtype of the other operand."""
 
 
+def one_element(number: Any, dtype: np.dtype[Any]) -> Array | None:
+    """A number of Python's as an array of one element; None if the dtype does not hold it."""
+    try:
+        return np.array([number], dtype)
+    except OverflowError:
+        return None
+
+
 def computed(name: str, operands: tuple[Any, ...], empty: Callable[..., Array] = np.empty) -> Array | None:
     """A function of arrays and Python's numbers, by its kernel.
 
@@ -42,10 +50,10 @@ def computed(name: str, operands: tuple[Any, ...], empty: Callable[..., Array] =
     exact = []
     for one in operands:
         if one.__class__ in _NUMBERS:
-            try:
-                exact.append(np.array([one], array.dtype))
-            except OverflowError:
+            element = one_element(one, array.dtype)
+            if element is None:
                 return None
+            exact.append(element)
         elif one.__class__ is np.ndarray and one.dtype == array.dtype and one.shape == array.shape:
             if not one.flags.c_contiguous:
                 return None

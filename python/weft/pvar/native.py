@@ -109,24 +109,23 @@ class Native(Local):
         """Large arrays of one dtype by the kernel, which knows threads and non-temporal stores; else None."""
         arrays = [one for one in operands if isinstance(one, np.ndarray)]
         dtype = arrays[0].dtype
+        if arrays[0].nbytes < LARGE:
+            return None
         if name in domains.DTYPES:
             return domains.computed(name, tuple(operands), self.empty)
         if dtype.kind not in KERNELS.get(name, "") or dtype.char == "e" or any(one.dtype != dtype for one in arrays):
-            return None
-        if arrays[0].nbytes < LARGE:
             return None
         exact = []
         for one in operands:
             if isinstance(one, np.ndarray):
                 exact.append(one)
-            elif dtype.kind in _EXACT.get(one.__class__, ""):
-                try:
-                    exact.append(np.array([one], dtype))
-                except OverflowError:
-                    # numpy compares with numbers that the dtype does not hold, and refuses to add them.
-                    return None
             else:
-                return None
+                known = dtype.kind in _EXACT.get(one.__class__, "")
+                # numpy compares with numbers that the dtype does not hold, and refuses to add them.
+                element = domains.one_element(one, dtype) if known else None
+                if element is None:
+                    return None
+                exact.append(element)
         out = self.empty(self.shape, np.dtype(bool) if name in TESTS else dtype)
         _core.array_elementwise(name, exact, out)
         return out
