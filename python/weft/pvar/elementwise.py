@@ -17,11 +17,14 @@ import numpy as np
 
 from weft._core import UsageError
 from weft.pvar import words
+from weft.pvar.memory import LARGE
 from weft.pvar.native import ARITHMETIC, WITHOUT_WARNING, chosen, dtype_of_choice, quietly
 from weft.pvar.operations import FUNCTIONS, SILENT, Function
 from weft.pvar.variable import ParallelVariable
 
 _SCALARS = frozenset((builtins.int, builtins.float, builtins.bool, builtins.complex))
+_NUMBERS = _SCALARS | {np.dtype(char).type for char in np.typecodes["AllInteger"] + "?efdFD"}
+"""Classes of numbers of Python's, and of these and numpy's."""
 
 _REFUSALS = (TypeError, OverflowError, ValueError)
 """What numpy raises: for dtypes without the function, numbers that a dtype does not hold, whole numbers to negative
@@ -108,7 +111,7 @@ def refusal(name: str, arrays: list[Any], error: Exception) -> str:
 def unary(function: Function) -> Callable[[Any], ParallelVariable]:
     """The fast way of a function of one operand."""
     compute = function.compute
-    quiet = function.name in WITHOUT_WARNING
+    quiet, silent = function.name in WITHOUT_WARNING, function.name in SILENT
 
     def call(x: Any, /) -> ParallelVariable:
         if x.__class__ is not ParallelVariable:
@@ -119,8 +122,12 @@ def unary(function: Function) -> Callable[[Any], ParallelVariable]:
                 return ParallelVariable(vp, compute(x.data))
             except _REFUSALS:
                 pass
-        elif quiet and vp.selecting:
-            result = quietly(function.name, x.data, None)
+        elif vp.selecting:
+            data = x.data
+            result = quietly(function.name, data) if quiet else None
+            if result is None and silent and data.nbytes < LARGE:
+                with contextlib.suppress(*_REFUSALS):
+                    result = compute(data)
             if result is not None:
                 return ParallelVariable(vp, result)
         return apply(function, x)
@@ -130,42 +137,62 @@ def unary(function: Function) -> Callable[[Any], ParallelVariable]:
 
 
 def binary(function: Function) -> Callable[[Any, Any], ParallelVariable]:
-    """The fast way of a function of two operands: nothing is looked at that a selection or a meter would need."""
+    """The fast way of a function of two operands: nothing is looked at that a meter or other words would need."""
     compute = function.compute
-    quiet, silent, whole = function.name in WITHOUT_WARNING, function.name in SILENT, function.name in ARITHMETIC
+    selected = _under_selection(function)
 
     def call(x: Any, y: Any, /) -> ParallelVariable:
         if x.__class__ is ParallelVariable:
             vp = x.vp
-            if vp.plain:
-                kind = y.__class__
-                try:
-                    if kind is ParallelVariable:
-                        if y.vp is vp:
-                            return ParallelVariable(vp, compute(x.data, y.data))
-                    elif kind in _SCALARS:
-                        return ParallelVariable(vp, compute(x.data, y))
-                except _REFUSALS:
-                    pass
-            elif vp.selecting and (quiet or silent):
-                other = y
-                if y.__class__ is ParallelVariable:
-                    other = y.data if y.vp is vp else None
-                result = quietly(function.name, x.data, other) if quiet and other is not None else None
-                if result is None and (silent or (whole and _is_whole(x.data))) and _is_whole(other):
-                    # numpy has nothing to warn of, and need not be kept from it.
-                    with contextlib.suppress(TypeError, OverflowError):
-                        result = compute(x.data, other)
-                if result is not None:
-                    return ParallelVariable(vp, result)
+            if y.__class__ is ParallelVariable:
+                if y.vp is not vp:
+                    return apply(function, x, y)
+                first, second = x.data, y.data
+            elif y.__class__ in _NUMBERS:
+                first, second = x.data, y
+            else:
+                return apply(function, x, y)
         elif y.__class__ is not ParallelVariable:
             raise UsageError(f"{function.name}: neither operand is a parallel variable; vp.array(…) makes one")
-        elif y.vp.plain and x.__class__ in _SCALARS:
-            with contextlib.suppress(*_REFUSALS):
-                return ParallelVariable(y.vp, compute(x, y.data))
+        elif x.__class__ in _NUMBERS:
+            vp, first, second = y.vp, x, y.data
+        else:
+            return apply(function, x, y)
+        try:
+            if vp.plain:
+                return ParallelVariable(vp, compute(first, second))
+            if vp.selecting and (result := selected(first, second)) is not None:
+                return ParallelVariable(vp, result)
+        except _REFUSALS:
+            pass
         return apply(function, x, y)
 
     _name(call, function, "x, y")
+    return call
+
+
+def _under_selection(function: Function) -> Callable[[Any, Any], Any]:
+    """A function of two operands, at least one of which is an array, without a warning; None of large ones that are
+    left to `apply`, which looks after memory first."""
+    name, compute = function.name, function.compute
+    quiet, silent, whole = name in WITHOUT_WARNING, name in SILENT, name in ARITHMETIC
+    divides = name in ("floor_divide", "remainder")
+
+    def call(x: Any, y: Any) -> Any:
+        if quiet:
+            result = quietly(name, x, y)
+            if result is not None:
+                return result
+        # numpy has nothing to warn of, and need not be kept from it, of whole numbers unless these are divided by zero.
+        if silent or (whole and _is_whole(x) and _is_whole(y)):
+            return compute(x, y)
+        if divides and y.__class__ is builtins.int and y > 0 and x.dtype.kind in "iu":
+            return compute(x, y)
+        if (x if x.__class__ is np.ndarray else y).nbytes >= LARGE:
+            return None
+        with np.errstate(all="ignore"):
+            return compute(x, y)
+
     return call
 
 

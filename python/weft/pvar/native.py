@@ -225,24 +225,31 @@ class Native(Local):
             into[...] = words.wrap(into, word)
 
 
-def quietly(name: str, x: Array, y: Any) -> Array | None:
-    """A function of floats of one dtype, without a warning; None where there is no kernel."""
+def quietly(name: str, x: Any, y: Any = None) -> Array | None:
+    """A function of floats, of one array, of two of one dtype or of an array and a number, without a warning; None
+    where there is no kernel."""
     if name in domains.DTYPES:
         return domains.computed(name, (x,) if y is None else (x, y))
-    dtype = x.dtype
+    array = x if x.__class__ is np.ndarray else y
+    dtype = array.dtype
     if dtype.kind != "f" or dtype.itemsize < 4:
         return None
+    operands: tuple[Any, ...]
     if y is None:
-        operands: tuple[Array, ...] = (x,)
-    elif y.__class__ is np.ndarray:
-        if y.dtype is not dtype and y.dtype != dtype:
+        operands = (x,)
+    elif x.__class__ is y.__class__:
+        if x.dtype is not y.dtype and x.dtype != y.dtype:
             return None
         operands = (x, y)
-    elif y.__class__ is float:
-        operands = (x, np.array([y], dtype))
     else:
-        return None
-    out = np.empty(x.shape, bool if name in TESTS else dtype)
+        number = y if array is x else x
+        if number.__class__ not in _EXACT and number.__class__ is not dtype.type:
+            return None
+        element = domains.one_element(number, dtype)
+        if element is None:
+            return None
+        operands = (x, element) if array is x else (element, y)
+    out = np.empty(array.shape, bool if name in TESTS else dtype)
     _core.array_elementwise(name, operands, out)
     return out
 

@@ -363,10 +363,9 @@ def send(
 
 def _sent_by_all(number: Any, address: Any, into: ParallelVariable | None) -> ParallelVariable:
     """A variable of the VP set of those who have the addresses: the number everywhere, which is in memory once."""
-    if not isinstance(number, complex | float | int | np.generic):
+    if not isinstance(number, _SENT):
         raise UsageError(f"send: a {type(number).__name__} is neither a number nor a parallel variable")
-    parts = address if isinstance(address, tuple) else (address,)
-    vp = next((one.vp for one in parts if one.__class__ is ParallelVariable), None)
+    vp = _knowing(address)
     if vp is None:
         raise UsageError("send: a number is sent by the processors of its address, which is no parallel variable here")
     if into.__class__ is ParallelVariable:
@@ -374,14 +373,31 @@ def _sent_by_all(number: Any, address: Any, into: ParallelVariable | None) -> Pa
     else:
         dtype = words.check_dtype(np.asarray(number).dtype)
         element, word = dtype.type(number), None
-    return _variable(vp, np.broadcast_to(element, vp.execution.shape), word)
+    shape = vp.execution.shape
+    # As numpy.broadcast_to, which takes as long as sending a thousand elements does.
+    everywhere: Any = np.ndarray(shape, element.dtype, np.array([element]), strides=(0,) * len(shape))
+    return _variable(vp, everywhere, word)
+
+
+_SENT = (complex, float, int, np.generic)
+"""Classes of numbers that all may send."""
+
+
+def _knowing(address: Any) -> VPSet | None:
+    """The VP set of an address, or of the first of its coordinates that is a variable."""
+    if address.__class__ is ParallelVariable:
+        vp: VPSet = address.vp
+        return vp
+    if isinstance(address, tuple):
+        for one in address:
+            if one.__class__ is ParallelVariable:
+                return _knowing(one)
+    return None
 
 
 def _asking(source: VPSet, address: Any) -> VPSet:
     """The VP set of those who fetch: that of the address, which may be another than that of what is fetched."""
-    parts = address if isinstance(address, tuple) else (address,)
-    vp = next((one.vp for one in parts if one.__class__ is ParallelVariable), source)
-    return _together(vp, source, "get")
+    return _together(_knowing(address) or source, source, "get")
 
 
 def _receiving(own: VPSet, into: ParallelVariable | None, vp: VPSet | None) -> VPSet:

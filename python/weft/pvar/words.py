@@ -76,6 +76,11 @@ def element(value: Any, dtype: np.dtype[Any], bits: int) -> np.generic:
     UsageError
         For what is no number, is of another kind, or does not fit.
     """
+    if value.__class__ is int and dtype.kind in "iu":
+        low, high = limits(dtype, bits)
+        if low <= value <= high:
+            whole: np.generic = dtype.type(value)
+            return whole
     try:
         new = np.asarray(value)
         fits = not new.ndim and new.dtype.kind != "O" and np.can_cast(new.dtype, dtype, "same_kind")
