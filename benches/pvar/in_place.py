@@ -132,6 +132,7 @@ def main() -> int:
         of_call = [
             run_again(Counted(*one), meter.footprint)
             for one in (*sequence[first:end], *meter.aside[first_aside:end_aside])
+            if not one[0].included
         ]
         # What is no operation of its own belongs to selections: they are entered and left.
         name = " and ".join(kinds.of(*one).name for one in of_call) or "select"

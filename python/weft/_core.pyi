@@ -984,6 +984,22 @@ def array_reduce(
     smallest of nothing. Raises UsageError.
     """
 
+def array_reduce_axis(
+    x: np.ndarray[Any, Any],
+    out: np.ndarray[Any, Any],
+    combination: str,
+    axis: int,
+    selection: np.ndarray[Any, Any] | None = None,
+    threads: int | None = None,
+) -> int:
+    """Gives all elements of each line along an axis what the selected ones of it come to, whoever is selected.
+
+    Combinations as for `array_reduce`. Sums and products of integers, and the sum of booleans, have 64 bits: `out` is
+    of int64 or uint64, else of the dtype of `x`. Lines of which nothing is selected come to what changes nothing; of
+    the largest or smallest, returns how many those are. The order of combination is fixed by the indices of elements.
+    Raises UsageError.
+    """
+
 def array_scan(
     x: np.ndarray[Any, Any],
     out: np.ndarray[Any, Any],

@@ -257,6 +257,32 @@ pub fn array_reduce(
         .transpose()
 }
 
+/// What the lines along an axis come to, at all of their elements; of how many nothing is selected.
+#[pyfunction]
+#[pyo3(signature = (x, out, combination, axis, selection = None, threads = None))]
+pub fn array_reduce_axis(
+    py: Python<'_>,
+    x: &Bound<'_, PyAny>,
+    out: &Bound<'_, PyAny>,
+    combination: &str,
+    axis: usize,
+    selection: Option<Bound<'_, PyAny>>,
+    threads: Option<usize>,
+) -> PyResult<usize> {
+    let threads = checked_threads(threads)?;
+    let combination = Combination::parse(combination, &[]).map_err(usage)?;
+    let (source, target) = (Array::new(x, "x")?, Array::output(out)?);
+    same_shape(&source, "x", &target, "out")?;
+    let mask = optional(&selection, "selection")?;
+    let selection = selected(&mask, &target, "out")?;
+    let axis = Axis::of(target.shape(), axis).map_err(usage)?;
+    let (x, out) = (source.view(), target.view());
+    // SAFETY: the arrays are dense and aligned, the output is writable, and `call` keeps their memory.
+    call(py, out.bytes(), &[Some(&source), Some(&target), mask.as_ref()], |stop| unsafe {
+        primitives::reduce_axis(x, out, combination, axis, selection.as_ref(), Execution { threads, stop })
+    })
+}
+
 /// Combinations of the elements up to each along an axis.
 #[pyfunction]
 #[pyo3(signature = (x, out, combination, axis = 0, segments = None, selection = None, exclusive = false,

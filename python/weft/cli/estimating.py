@@ -145,7 +145,7 @@ def calibrate(
     output: Annotated[
         Path | None, typer.Option("-o", "--output", help="The file (.toml). Default: in your cache folder.")
     ] = None,
-    programs: Annotated[int, typer.Option(min=16, help="Random programs to time: more are more exact.")] = 1500,
+    programs: Annotated[int, typer.Option(min=16, help="Random programs to time: more are more exact.")] = 2000,
     seed: Annotated[int, typer.Option(min=0, help="Seed of the random programs.")] = 1,
     budget: Annotated[
         float,

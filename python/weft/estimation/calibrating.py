@@ -32,7 +32,7 @@ from weft.estimation.random_programs import Timed
 from weft.files import check_output, deliver
 from weft.journal import Journal, path_beside
 
-PROGRAMS = 1500
+PROGRAMS = 2000
 """How many random programs; by their number every common kind has some dozens of observations."""
 
 KNOTS = tuple(16 * 1024 * 4**k for k in range(7))
@@ -124,7 +124,7 @@ def calibrate(
     >>> costs = calibrate("here-costs.toml")  # doctest: +SKIP
     >>> calibrate(programs=3)
     Traceback (most recent call last):
-    weft._core.UsageError: a calibration needs at least 16 programs, not 3; the default is 1500
+    weft._core.UsageError: a calibration needs at least 16 programs, not 3; the default is 2000
     """
     if programs < MIN_PROGRAMS:
         raise UsageError(

@@ -249,6 +249,8 @@ def price(counts: Mapping[Counted, int], prices: Pricer, name: str, plans: Seque
     for (one, since, reach), count in counts.items():
         if (one.selects or one.stores) and prices.has_context_flags:
             continue
+        if one.included and isinstance(prices, Here):
+            continue
         if one.kind == LOCAL and not isinstance(prices, Here):
             continue
         try:

@@ -47,13 +47,21 @@ _LESS = (
     (" by a number", ""),
     (" by numpy", ""),
     ("scattered near", "scattered"),
+    (", scattered", ", scattered near"),
     (", few", ""),
     (", filled", ""),
     (", segmented", ""),
+    (", short", ""),
+    (", narrow", ""),
+    (" the last axis", " the last axis, short"),
+    (" one line", " the last axis"),
+    (" the last axis", " one line"),
+    (" another axis", " another axis, narrow"),
+    (", new", ""),
     ("rank, in order", "rank"),
     (", selected", ""),
 )
-"""What an operation does besides, and what stands in where that was not measured."""
+"""What an operation does besides, or otherwise, and what stands in where that was not measured."""
 
 
 class Here:

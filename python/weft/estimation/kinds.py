@@ -47,6 +47,11 @@ USUAL_PASSES = 5
 """Passes of a sort that does not say how many it made: of whole numbers of some 32 bits."""
 
 
+SHORT_LINE, NARROW_ROW = 48, 64
+"""Elements of a line along the last axis, and of a row beside another axis, below which kernels take several at a
+time."""
+
+
 class Kind(NamedTuple):
     """A kind of operation.
 
@@ -109,6 +114,9 @@ def _of(record: Record) -> Kind:
         return _moved(record, f"spread {length}{' along the last axis' * last}", pieces, selects=False)
     if record.kind in ("select", "convert"):
         return _moved(record, f"{record.kind} {length}" if record.kind == "convert" else "select", selects=False)
+    if record.kind == "broadcast" and not record.into:
+        # Of a variable that is made for it: whoever is selected.
+        return _moved(record, f"broadcast {length}, new", selects=False)
     if record.kind in ("assign", "broadcast"):
         return _moved(record, f"{record.kind} {length}{selected}")
     return _elementwise(record)
@@ -163,14 +171,22 @@ def _floating_of_whole(record: Record) -> str:
 
 
 def _scanned(record: Record, selected: str) -> Kind:
+    """A scan, or a reduction along an axis."""
     assert record.axis is not None
-    _, operator, *forms = record.name.split()
-    last = math.prod(record.shape[record.axis + 1 :]) == 1
-    where = f" along {'the last' if last else 'another'} axis{', segmented' * ('segmented' in forms)}{selected}"
-    work = _work(record, pieces=record.size // record.shape[record.axis])
+    what, operator, *forms = record.name.split()
+    extent, after = record.extent or 1, math.prod(record.shape[record.axis + 1 :])
+    if extent == record.size:
+        where = " along one line"
+    elif after == 1:
+        where = f" along the last axis{', short' if extent < SHORT_LINE else ''}"
+    else:
+        where = f" along another axis{', narrow' if after < NARROW_ROW else ''}"
+    where += f"{', segmented' * ('segmented' in forms)}{selected}"
+    # Lines along the last axis, and along another one rows of all the lines.
+    work = _work(record, pieces=record.size // (extent if after == 1 else after or 1))
     work = replace(work, exclusive="exclusive" in forms, down="down" in forms)
-    name = f"{_least_as_largest(f'scan {operator}')} {_type(record)}{where}"
-    return Kind(name, f"scan {_bytes(record)} bytes{where}", work)
+    name = f"{_least_as_largest(f'{what} {operator}')} {_type(record)}{where}"
+    return Kind(name, f"{what} {_bytes(record)} bytes{where}", work)
 
 
 def _ranked(record: Record, selected: str) -> Kind:
@@ -203,7 +219,8 @@ def _routed(record: Record, selected: str) -> Kind:
     suffix = f", {order}{few}{filled}{selected}"
     targets = facts.targets if record.name.startswith("send") else 0
     # Selected senders are copied by vectors, without branches: how they lie makes no difference.
-    work = replace(_work(record), runs=0, converted=record.converted, targets=targets, coordinates=record.coordinates)
+    work = replace(_work(record), runs=0, converted=record.converted, targets=targets, coordinates=record.coordinates,
+                   scalar=record.scalar)  # fmt: skip
     return Kind(what + suffix, f"{record.name if not computes else 'send combining'}{suffix}", work)
 
 

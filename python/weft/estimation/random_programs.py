@@ -30,6 +30,10 @@ SMALL_OFTENER = 1.3
 """The logarithm of the size goes with this power of evenly spread numbers: small programs take less time, so there are
 more of them, but no size is rare."""
 
+NARROW, FEW = 0.3, (2, 24)
+"""Share of grids of several axes that have one of few elements, and how many those are: coordinates, candidates, the
+fields of a record."""
+
 LARGE = 1 << 18
 """From so many elements on only cheap statements are drawn, and fewer passes made."""
 
@@ -159,11 +163,18 @@ def _shape(rng: np.random.Generator, number: int) -> tuple[int, ...]:
     span = math.log2(LARGEST / SMALLEST)
     size = SMALLEST * 2 ** (span * share**SMALL_OFTENER)
     axes = int(rng.choice((1, 2, 2, 3)))
-    extents = []
-    for left in range(axes, 1, -1):
+    extents: list[int] = []
+    if axes > 1 and rng.random() < NARROW:
+        extents.append(round(2 ** rng.uniform(math.log2(FEW[0]), math.log2(FEW[1]))))
+        size = max(2.0, size / extents[0])
+    for left in range(axes - len(extents), 1, -1):
         extents.append(max(2, round(size ** (1 / left) * 2 ** rng.uniform(-1, 1))))
         size = max(2.0, size / extents[-1])
-    return (*extents, max(2, round(size)))
+    extents.append(max(2, round(size)))
+    first = extents.pop(0)
+    # Of a narrow grid any axis may be the short one.
+    extents.insert(int(rng.integers(axes)) if first <= FEW[1] else 0, first)
+    return tuple(extents)
 
 
 def _statements(rng: np.random.Generator, large: bool) -> list[Statement]:
@@ -232,7 +243,7 @@ def _kinds(scene: Scene, steps: Iterable[Step]) -> list[kinds.Kind | None]:
             step()
             new = list(zip(meter.sequence[before:], meter.since[before:], meter.reaches[before:], strict=True))
             # Random numbers take addresses once, before the steps that are timed.
-            new = new or meter.aside[aside:]
+            new = [one for one in new if not one[0].included] or meter.aside[aside:]
             of_steps.append(kinds.of(*new[0]) if len(new) == 1 else None)
     return of_steps
 

@@ -35,6 +35,12 @@ DIVISIONS = ("floor_divide", "remainder")
 BY_NUMBER = 0.7
 """Share of these that divide by one number, as programs do that find rows and columns or compute modulo a prime."""
 
+NUMBER_FIRST = 0.4
+"""Share of operations with a number that have it in front: `1 - x`, `0.5 * x`."""
+
+SENT_NUMBER = 0.25
+"""Share of sends that combine what arrives in which all send a number: they count, or mark."""
+
 BY_NUMPY = 0.25
 """Share of choices that have no kernel: with one of numpy's numbers."""
 
@@ -85,8 +91,8 @@ class Scene:
         return there[int(self.rng.integers(len(there)))]
 
     def other(self, dtype: str) -> str:
-        """A dtype of numbers of 32 or 64 bits that there are variables of: another one, if there is."""
-        there = [one for one in sorted(self.variables) if one != dtype and one.endswith(("32", "64"))]
+        """A dtype that there are variables of: another one, if there is."""
+        there = [one for one in sorted(self.variables) if one != dtype]
         return str(self.rng.choice(there)) if there and dtype != "bool" else dtype
 
     def operand(self, dtype: str) -> Callable[[], ParallelVariable]:
@@ -114,7 +120,10 @@ class Scene:
         key = (name, other, by_coordinates)
         if key not in self._addresses:
             extent = self.elsewhere("bool").size if other else self.vp.size
-            dtype = np.int32 if self.rng.random() < 0.5 else np.int64
+            drawn = self.rng.random()
+            dtype: Any = np.int32 if drawn < 0.5 else np.int64
+            if drawn < NARROW_ADDRESSES and extent <= np.iinfo(np.int16).max:
+                dtype = np.int8 if extent <= np.iinfo(np.int8).max else np.int16
             to: Any = _addresses(self.rng, self.vp.size, extent, name).astype(dtype).reshape(self.vp.shape)
             if by_coordinates:
                 along = np.unravel_index(to, self.vp.shape)
@@ -216,6 +225,9 @@ INTO = 0.6
 BY_COORDINATES = 0.25
 """Share of addresses that are given by coordinates, on grids of several axes."""
 
+NARROW_ADDRESSES = 0.12
+"""Share of addresses of 8 or 16 bits, where these are enough."""
+
 OTHER_SIZES, SMALLEST_OTHER, LARGEST_OTHER = 5, 16, 1 << 18
 """The other VP set is larger or smaller by up to so many powers of two; and how large it is at least and, where this
 one is not larger, at most."""
@@ -299,6 +311,8 @@ def _computed(name: str, dtype: str, scene: Scene) -> Step:
     by_number = BY_NUMBER if name in DIVISIONS else 0.4
     if dtype != "bool" and scene.rng.random() < by_number:
         number: Any = 1.5 if dtype.startswith("float") else 3
+        if name not in DIVISIONS and scene.rng.random() < NUMBER_FIRST:
+            return scene.kept(dtype, lambda: function(number, x))
         return scene.kept(dtype, lambda: function(x, number))
     y = scene.variable(dtype)
     return scene.kept(dtype, lambda: function(x, y))
@@ -311,6 +325,8 @@ def _common(function: Callable[..., Any], name: str, dtype: str, scene: Scene) -
         return scene.kept(dtype, lambda: function(first()))
     if dtype != "bool" and scene.rng.random() < 0.4:
         number: Any = 1.5 if dtype.startswith("float") else 3
+        if scene.rng.random() < NUMBER_FIRST:
+            return scene.kept(dtype, lambda: function(number, first()))
         return scene.kept(dtype, lambda: function(first(), number))
     y = scene.variable(scene.other(dtype) if name not in BITWISE and scene.rng.random() < CONVERTED else dtype)
     return scene.kept(dtype, lambda: function(first(), y))
@@ -340,6 +356,7 @@ def _moves() -> Iterator[Statement]:
     for dtype in DTYPES:
         yield Statement(f"assign {dtype}", dtype, functools.partial(_assigned, dtype), 8)
         yield Statement(f"broadcast {dtype}", dtype, functools.partial(_broadcast, dtype), 6)
+        yield Statement(f"full {dtype}", dtype, functools.partial(_full, dtype), 6)
         yield Statement(f"spread {dtype}", dtype, functools.partial(_spread, dtype), 6)
         yield Statement(f"shift fetch {dtype}", dtype, functools.partial(_shifted, dtype, "fetch"), 6)
         yield Statement(f"shift store {dtype}", dtype, functools.partial(_shifted, dtype, "store"), 2)
@@ -376,6 +393,11 @@ def _broadcast(dtype: str, scene: Scene) -> Step:
         target[...] = value
 
     return run
+
+
+def _full(dtype: str, scene: Scene) -> Step:
+    value = dtype_of(dtype)(1).item()
+    return scene.kept(dtype, lambda: scene.vp.full(value, dtype))
 
 
 def _spread(dtype: str, scene: Scene) -> Step:
@@ -429,6 +451,8 @@ def _combinations() -> Iterator[Statement]:
             common = operator in ("add", "max", "min", "or")
             weight: float = 6 if common else 1
             yield Statement(f"reduce {operator} {dtype}", dtype, functools.partial(_reduced, dtype, operator), weight)
+            along = functools.partial(_reduced_along, dtype, operator)
+            yield Statement(f"reduce {operator} {dtype} along", dtype, along, 4 if common else 1)
             step = functools.partial(_scanned, dtype, operator)
             weight = BYTES if dtype == "int8" else 8 if common else 2
             yield Statement(f"scan {operator} {dtype}", dtype, step, weight, False)
@@ -443,6 +467,18 @@ def _reduced(dtype: str, operator: str, scene: Scene) -> Step:
         return lambda: pvar.reduce(ones, operator, initial=initial)
     x = scene.operand(dtype)
     return lambda: pvar.reduce(x(), operator, initial=initial)
+
+
+def _reduced_along(dtype: str, operator: str, scene: Scene) -> Step:
+    axis, initial = int(scene.rng.integers(scene.vp.ndim)), dtype_of(dtype)(0).item()
+    # Of ones: other products overflow.
+    ones = scene.vp.full(1, dtype) if operator == "multiply" else None
+    operand = scene.operand(dtype)
+
+    def x() -> ParallelVariable:
+        return operand() if ones is None else ones
+
+    return scene.kept(dtype, lambda: pvar.reduce(x(), operator, axis=axis, initial=initial))
 
 
 def _scanned(dtype: str, operator: str, scene: Scene) -> Step:
@@ -462,7 +498,7 @@ def _messages() -> Iterator[Statement]:
         yield Statement(f"get {dtype}", dtype, functools.partial(_got, dtype), 20 if common else 3)
         yield Statement(f"send {dtype}", dtype, functools.partial(_sent, dtype, None), 15 if common else 2)
         for operator in (*_operators(dtype), "overwrite"):
-            weight = BYTES if dtype == "int8" else 10 if operator in ("add", "min", "max") else 1
+            weight = BYTES if dtype == "int8" else 10 if operator in ("add", "min", "max", "or") else 1.5
             step = functools.partial(_sent, dtype, operator)
             yield Statement(f"send {operator} {dtype}", dtype, step, weight, False)
 
@@ -483,7 +519,11 @@ def _sent(dtype: str, operator: str | None, scene: Scene) -> Step:
     if other and operator is None and scene.elsewhere(dtype).size < scene.vp.size:
         other = False
     there = ADDRESSES[:APART] if operator is None else ADDRESSES
-    x, address = scene.operand(dtype), scene.addresses(str(rng.choice(there)), other)
+    x: Callable[[], Any] = scene.operand(dtype)
+    address = scene.addresses(str(rng.choice(there)), other)
+    if operator is not None and into and rng.random() < SENT_NUMBER:
+        one = dtype_of(dtype)(1).item()
+        x = lambda: one  # noqa: E731
     if into:
         target = scene.elsewhere(dtype) if other else scene.targets[dtype][0]
         return lambda: pvar.send(x(), address, combine=operator, into=target)
@@ -519,7 +559,7 @@ def _apart(step: Step) -> Step:
 
 
 def _vp_set(scene: Scene) -> Step:
-    return _apart(lambda: VPSet(scene.vp.shape))
+    return _apart(lambda: VPSet(scene.vp.shape, machine="here"))
 
 
 def _coordinate(dtype: str, scene: Scene) -> Step:

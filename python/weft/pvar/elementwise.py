@@ -142,6 +142,8 @@ def binary(function: Function) -> Callable[[Any, Any], ParallelVariable]:
     selected = _under_selection(function)
 
     def call(x: Any, y: Any, /) -> ParallelVariable:
+        first: Any
+        second: Any
         if x.__class__ is ParallelVariable:
             vp = x.vp
             if y.__class__ is ParallelVariable:

@@ -119,6 +119,14 @@ class Execution(Protocol):
     def reduce(self, data: Array, operator: str, mask: Array | None) -> Any:
         """The selected elements in one, as Python's; None of nothing where the operator has no neutral element."""
 
+    def reduce_axis(
+        self, data: Array, operator: str, axis: int, mask: Array | None, initial: Any = None
+    ) -> Array | None:
+        """What the selected of each line along an axis come to, at all of its elements; None leaves it to a scan.
+
+        Sums and products of integers have 64 bits. `initial` is the largest or smallest of a line that has nobody.
+        """
+
     def combine(
         self, data: Array, combiner: Combiner, axes: list[int], mask: Array | None, word: int | None
     ) -> tuple[Array, Array]:

@@ -83,6 +83,12 @@ class Local:
             return None if operator in ("max", "min") else neutral(operator, data.dtype).item()
         return UFUNCS[operator].reduce(chosen, axis=None).item()
 
+    def reduce_axis(
+        self, data: Array, operator: str, axis: int, mask: Array | None, initial: Any = None
+    ) -> Array | None:
+        """Of each line what the selected come to, at all of its elements; None leaves it to a scan."""
+        return None
+
     def combine(
         self, data: Array, combiner: Combiner, axes: list[int], mask: Array | None, word: int | None
     ) -> tuple[Array, Array]:
@@ -99,14 +105,13 @@ class Local:
     def shift(self, data: Array, distance: int, axis: int, boundary: Any) -> Array:
         """Two pieces, each copied whole."""
         extent = data.shape[axis]
-        result = self.empty(data.shape, data.dtype)
         before = (slice(None),) * axis
-        if not data.size:
-            return result
-        if boundary is None:
+        if boundary is None and data.size:
             by = distance % extent
-            result[(*before, slice(0, extent - by))] = data[(*before, slice(by, extent))]
-            result[(*before, slice(extent - by, extent))] = data[(*before, slice(0, by))]
+            moved: Array = np.concatenate((data[(*before, slice(by, extent))], data[(*before, slice(0, by))]), axis)
+            return moved
+        result = self.empty(data.shape, data.dtype)
+        if not data.size:
             return result
         by = max(-extent, min(extent, distance))
         if by >= 0:

@@ -16,6 +16,7 @@ import numpy as np
 from weft._core import UsageError
 from weft.data_parallel.operation import MAX_COLLISIONS
 from weft.pvar import facts
+from weft.pvar.native import FEW
 
 if TYPE_CHECKING:
     from weft.data_parallel import Costs, Operation, Time
@@ -57,7 +58,8 @@ class Record:
         Of arithmetic, reductions, scans and sends: numpy's name of what they compute with; empty where elements are
         only moved.
     scalar
-        Of arithmetic: whether an operand was a number of the front end; of NEWS shifts: whether the boundary is one.
+        Of arithmetic: whether an operand was a number of the front end; of NEWS shifts: whether the boundary is one; of
+        sends: whether that is what all send.
     selects
         Whether the result became a condition of `where` and nothing else so far: its time is then part of the
         selection's, where a machine's costs of selecting include evaluating the condition.
@@ -72,7 +74,10 @@ class Record:
     passes
         Of ranks: how often the sort went through the elements, where that depends on them; else 0.
     into
-        Of sends: whether the program gave what they arrive in; else it is made, of zeros.
+        Of sends and broadcasts: whether the program gave what elements arrive in; else it is made, for a send of zeros.
+    included
+        Whether the operation before has done this one too on this machine, in its own time; a data-parallel machine
+        does one after the other.
     touched
         Of gets and sends: bytes of the lines of the array that is fetched from or sent to which messages touch.
     """
@@ -99,6 +104,7 @@ class Record:
     passes: int = 0
     into: bool = False
     touched: int = 0
+    included: bool = False
 
     @property
     def size(self) -> int:
@@ -398,14 +404,18 @@ class Meter:
         by_function: bool = False,
         coordinates: int = 0,
         into: bool = False,
+        scalar: bool = False,
     ) -> None:
         """A get or a send: of what, by which addresses, to what; within this VP set, or from or to another.
 
         `by_function`: combined by a function of the program's, which no router knows. `coordinates`: variables that the
-        addresses are computed from. `into`: whether messages arrive in a variable of the program's.
+        addresses are computed from. `into`: whether messages arrive in a variable of the program's. `scalar`: whether
+        all send one number.
         """
         run, addresses = vp.execution, moved[1]
-        converted = addresses.dtype != np.int64
+        # Kernels read addresses of 32 and 64 bits; numpy, which fetches few, those of 64.
+        by_numpy = name == "get" and vp.mask is None and vp.size < FEW
+        converted = addresses.dtype != np.int64 and (by_numpy or addresses.itemsize < 4)
         routing = facts.of(
             run.whole(addresses), None if vp.mask is None else run.whole(vp.mask), vp.shape if within else None
         )
@@ -431,6 +441,8 @@ class Meter:
                 kind = "send_function"
             more = {"dtype": dtype}
         more |= {"facts": routing, "converted": converted, "coordinates": coordinates, "into": into, "touched": touched}
+        if scalar:
+            more["scalar"] = True
         self.record(vp, name, kind, bits, arrays=moved, parts=parts, **more)
 
 

@@ -136,6 +136,24 @@ class Native(Local):
             return super().reduce(data, operator, mask)
         return _core.array_reduce(data, operator, mask)
 
+    def reduce_axis(
+        self, data: Array, operator: str, axis: int, mask: Array | None, initial: Any = None
+    ) -> Array | None:
+        """By the kernel."""
+        dtype = data.dtype
+        if is_by_numpy(operator, dtype):
+            return None
+        if operator in ("add", "multiply") and dtype.kind in "iu":
+            dtype = np.dtype(np.int64 if dtype.kind == "i" else np.uint64)
+        out = self.empty(data.shape, dtype)
+        if _core.array_reduce_axis(data, out, operator, axis, mask):
+            if initial is None or mask is None:
+                return None
+            anyone = np.empty(data.shape, bool)
+            _core.array_reduce_axis(mask, anyone, "or", axis)
+            np.copyto(out, dtype.type(initial), where=~anyone)
+        return out
+
     def spread(self, data: Array, axis: int, index: int) -> Array:
         """By the kernel."""
         if beyond_kernels(data.dtype):

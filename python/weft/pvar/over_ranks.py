@@ -110,6 +110,12 @@ class OverRanks:
         """Of the block."""
         return self._local.elementwise(name, operands)
 
+    def reduce_axis(
+        self, data: Array, operator: str, axis: int, mask: Array | None, initial: Any = None
+    ) -> Array | None:
+        """By a scan: a line may go through several blocks."""
+        return None
+
     def reduce(self, data: Array, operator: str, mask: Array | None) -> Any:
         """Of each block, then of what they come to, in the order of ranks. Collective."""
         part = self._local.reduce(data, operator, mask)

@@ -340,7 +340,8 @@ def send(
     >>> send(1, vp.address() // 2, combine="add")
     <ParallelVariable (4,) of int64: [2 2 0 0]>
     """
-    if x.__class__ is not ParallelVariable:
+    is_number = not isinstance(x, ParallelVariable)
+    if not isinstance(x, ParallelVariable):
         x = _sent_by_all(x, address, into)
     own = variable_set(x, "send")
     whose = _receiving(own, into, vp)
@@ -353,11 +354,12 @@ def send(
     how = Send(operator, own.mask, x.word, into is None)
     own.execution.send(values, to, target.data, how, None if whose is own else whose.execution)
     if own.meter is not None:
-        by_function, moved = isinstance(operator, Combiner), (values, to, target.data)
+        sent = values[(slice(1),) * values.ndim] if is_number else values
+        by_function, moved = isinstance(operator, Combiner), (sent, to, target.data)
         name = f"send {'plain' if operator is None else operators.name_of(operator)}"
         coordinates = _variables_of(address)
         within, dtype, into_one = whose is own, x.data.dtype.name, into is not None
-        own.meter.routed(own, name, x.bits, moved, "many", within, dtype, by_function, coordinates, into_one)
+        own.meter.routed(own, name, x.bits, moved, "many", within, dtype, by_function, coordinates, into_one, is_number)
     return target
 
 
@@ -526,13 +528,17 @@ _LIMITS = {char: words.limits(np.dtype(char), 8 * np.dtype(char).itemsize) for c
 """The least and the largest integer of each dtype."""
 
 
+_KINDS = {float: "f", bool: "b"}
+"""Kinds of elements that a number of Python's class is one of, whatever it is."""
+
+
 def _boundary(boundary: Any, x: ParallelVariable) -> Any:
     dtype = x.data.dtype
     if boundary.__class__ is int and dtype.kind in "iu" and x.word is None:
         low, high = _LIMITS[dtype.char]
         if low <= boundary <= high:
             return dtype.type(boundary)
-    if boundary.__class__ is float and dtype.kind == "f":
+    if dtype.kind == _KINDS.get(boundary.__class__) or (boundary.__class__ is int and boundary == 0):
         return dtype.type(boundary)
     if boundary is None or isinstance(boundary, str) or np.ndim(boundary):
         raise UsageError(f"shift: the boundary is {boundary!r}; expected 'circular' or a number")

@@ -60,7 +60,7 @@ def reduce(x: ParallelVariable, operator: Combining, *, axis: Axis | None = None
     int, float, bool or ParallelVariable
         Without an axis one number, the same on every rank. A sum of floats over several ranks may differ from one over
         one rank by rounding. With an axis a variable that has, at every place of a line, what the selected of the line
-        come to (a scan to its end, and a spread back).
+        come to (on a Connection Machine a scan to its end, and a spread back).
 
     Raises
     ------
@@ -145,9 +145,25 @@ def _along(vp: VPSet, x: ParallelVariable, operator: str, axis: int, initial: An
         # A running sum of halves stops growing at 2048.
         single = _along(vp, x.astype(np.float32), operator, axis, initial)
         return ParallelVariable(vp, single.data.astype(np.float16))
-    data, mask = _widened(x.data, operator), vp.mask
     if not vp.size:
+        data = _widened(x.data, operator)
         return ParallelVariable(vp, data.copy(), x.word if data.dtype == x.data.dtype else None)
+    total = None if x.word is not None else vp.execution.reduce_axis(x.data, operator, axis, vp.mask, initial)
+    if total is None:
+        total = _by_scan(vp, x, operator, axis, initial)
+    if vp.meter is not None:
+        kind = {"add": "scan_sum", "max": "scan_max", "min": "scan_max"}.get(operator, f"scan_{operator}")
+        extent, dtype = vp.shape[axis], x.data.dtype.name
+        vp.meter.record(
+            vp, f"reduce {operator}", kind, x.bits, arrays=(x.data, total), axis=axis, extent=extent, dtype=dtype
+        )
+        vp.meter.record(vp, "spread", "spread", x.bits, axis=axis, extent=extent, included=True)
+    return ParallelVariable(vp, total, x.word if total.dtype == x.data.dtype else None)
+
+
+def _by_scan(vp: VPSet, x: ParallelVariable, operator: str, axis: int, initial: Any) -> Any:
+    """The last of a scan, at all elements of a line; elements that are not selected are what changes nothing."""
+    data, mask = _widened(x.data, operator), vp.mask
     nothing = operators.neutral(operator, data.dtype, x.word)
     if mask is not None:
         if operator in ("max", "min"):
@@ -155,16 +171,7 @@ def _along(vp: VPSet, x: ParallelVariable, operator: str, axis: int, initial: An
         data = np.where(mask, data, nothing)
     word = x.word if data.dtype == x.data.dtype else None
     running = vp.execution.scan(data, Scan(operator, axis, None, None, False, False, word))
-    total = vp.execution.spread(running, axis, vp.shape[axis] - 1)
-    if vp.meter is not None:
-        kind = {"add": "scan_sum", "max": "scan_max", "min": "scan_max"}.get(operator, f"scan_{operator}")
-        extent, dtype = vp.shape[axis], data.dtype.name
-        vp.meter.record(
-            vp, f"scan {operator}", kind, x.bits, arrays=(data, running), axis=axis, extent=extent, dtype=dtype
-        )
-        plane = running[(slice(None),) * axis + (slice(0, 1),)]
-        vp.meter.record(vp, "spread", "spread", x.bits, arrays=(plane, total), axis=axis, extent=extent)
-    return ParallelVariable(vp, total, word)
+    return vp.execution.spread(running, axis, vp.shape[axis] - 1)
 
 
 def _widened(data: Any, operator: str) -> Any:

@@ -307,7 +307,7 @@ class ParallelVariable:
             if isinstance(value, ParallelVariable):
                 vp.meter.record(vp, "assign", "assign", self.bits, arrays=(value.data, self.data), stores=in_place)
             else:
-                vp.meter.record(vp, "broadcast", "broadcast", self.bits, arrays=(self.data,))
+                vp.meter.record(vp, "broadcast", "broadcast", self.bits, arrays=(self.data,), into=True)
 
     def __getitem__(self, index: Any) -> Any:
         if index is Ellipsis or (index.__class__ is slice and index == _ALL):

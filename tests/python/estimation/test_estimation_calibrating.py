@@ -50,7 +50,7 @@ def calibrated():
     """Costs of every kind that random programs have, which are of equal time."""
     rng = random_programs.np.random.default_rng(2)
     there = set()
-    for shape in ((300,), (20, 20), (6, 7, 8)):
+    for shape in ((300,), (20, 20), (3, 80), (6, 7, 8)):
         scene = statements.scene(rng, shape, statements.DTYPES)
         for one in statements.menu():
             for _ in range(12 if one.label.startswith(("scan", "get", "send")) else 8):
@@ -246,9 +246,28 @@ def test_kinds_know_what_costs_depend_on():
     assert kind(lambda vp, x: weft.pvar.shift(x, 1, axis=1))[::2] == ("shift fetch 4 bytes", Work(64, 256, pieces=16))
     assert kind(lambda vp, x: weft.pvar.spread(x, axis=0, index=1))[::2] == ("spread 4 bytes", Work(64, 256, pieces=8))
     found = kind(lambda vp, x: weft.pvar.scan(x, "add", axis=0, exclusive=True, direction="down"))
-    assert found.name == "scan add float32 along another axis"
+    assert found.name == "scan add float32 along another axis, narrow"
     assert found.work == Work(64, 256, pieces=8, exclusive=True, down=True)
+    wide = kind(lambda vp, x: weft.pvar.scan(x, "add", axis=0), (2, 64))
+    assert (wide.name, wide.work.pieces) == ("scan add float32 along another axis", 2)
+    for extent, name in ((47, "the last axis, short"), (48, "the last axis")):
+        assert (
+            kind(lambda vp, x: weft.pvar.scan(x, "max", axis=1), (2, extent)).name == f"scan max float32 along {name}"
+        )
+    line = kind(lambda vp, x: weft.pvar.scan(x, "max"), (8,))
+    assert line.name == "scan max float32 along one line"
+    assert kind(lambda vp, x: vp.full(1, "float32")).name == "broadcast 4 bytes, new"
+    assert kind(lambda vp, x: x.fill(1)).name == "broadcast 4 bytes"
+    assert kind(lambda vp, x: weft.pvar.send(1, vp.address(), combine="add", into=x)).work.scalar
+    narrow = kind(lambda vp, x: weft.pvar.send(x, vp.address("int8"), combine="add", into=x))
+    assert narrow.work.converted
+    assert not kind(lambda vp, x: weft.pvar.send(x, vp.address("int32"), combine="add", into=x)).work.converted
     assert kind(lambda vp, x: weft.pvar.reduce(x, "max")).name == "reduce max float32"
+    with weft.pvar.metered() as meter:
+        weft.pvar.reduce(weft.pvar.VPSet((8, 8)).full(1, "int8"), "min", axis=1)
+    _, along, spread = meter.sequence
+    assert kinds.of(along).name == "reduce max int8 along the last axis, short"
+    assert (spread.kind, spread.included) == ("spread", True)
     assert kind(lambda vp, x: weft.pvar.get(x, vp.address())).name == "get 4 bytes, in order, few"
     assert kind(lambda vp, x: weft.pvar.get(x, vp.address()), (FEW,)).name == "get 4 bytes, in order"
     chosen = kind(lambda vp, x: weft.pvar.where(x > 0, x.astype("int8"), vp.zeros("int8")))

@@ -18,7 +18,7 @@ use super::parallel::{part, threads_for_passing};
 use super::view::Selection;
 use super::{Combination, ElementType, PrimitiveError, View, finished};
 
-const CHUNK: usize = 4096;
+pub(super) const CHUNK: usize = 4096;
 const LANES: usize = 32;
 
 /// Arrays of more bytes than this come from memory, or from a far cache.
@@ -113,7 +113,7 @@ fn as_signed(scalar: Scalar, kind: ElementType) -> Scalar {
 }
 
 /// The selected elements, each widened first, combined.
-fn reduced<T: Element, W: Element, C: Combine<W>>(
+pub(super) fn reduced<T: Element, W: Element, C: Combine<W>>(
     x: &[T],
     selection: Selection<'_>,
     threads: usize,
@@ -300,4 +300,14 @@ impl<T: Element, W: Element, F: Fn(T) -> W + Copy, C: Combine<W>> Dispatched for
 #[inline(always)]
 pub(super) fn folded<T: Element, C: Combine<T>>(x: &[T], selection: Selection<'_>, far: bool) -> T {
     dispatch(Chunk { x, selection, widen: |x| x, far, combination: PhantomData::<(C, T)> })
+}
+
+/// As [`reduced`], of at most [`CHUNK`] elements, within a loop over lines that was dispatched.
+#[inline(always)]
+pub(super) fn combined_line<T: Element, W: Element, C: Combine<W>>(
+    x: &[T],
+    selection: Selection<'_>,
+    widen: impl Fn(T) -> W + Copy,
+) -> W {
+    Chunk { x, selection, widen, far: false, combination: PhantomData::<(C, W)> }.run()
 }

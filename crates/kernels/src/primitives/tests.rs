@@ -255,6 +255,73 @@ fn check_reduce<T: Number>(case: &Case) {
     }
 }
 
+/// Each line by itself is what `reduce` says, and of nothing what changes nothing.
+fn check_reduce_axis<T: Number>(case: &Case) {
+    let x = numbers::<T>(&case.values());
+    let axis = Axis::of(&case.shape, case.axis).expect("the axis is there");
+    let selection = case.selection();
+    let selected = |i: usize| selection.as_ref().is_none_or(|mask_bytes| mask_bytes[i].holds());
+    let extreme = matches!(case.combination, Combination::Max | Combination::Min);
+    let arithmetic = matches!(case.combination, Combination::Add | Combination::Multiply);
+    let of_bool = T::TYPE == ElementType::Bool;
+    let wide = if T::TYPE.name().starts_with('u') { ElementType::Uint64 } else { ElementType::Int64 };
+    let widens = arithmetic && !T::TYPE.is_float() && (case.combination == Combination::Add || !of_bool);
+    let kind = if widens { wide } else { T::TYPE };
+    let (mut expected, mut empty) = (vec![Exact::Nan; x.len()], 0);
+    for line in 0..axis.before * axis.after {
+        let at = |index| (line / axis.after * axis.extent + index) * axis.after + line % axis.after;
+        let chosen: Vec<T> = (0..axis.extent).map(at).filter(|&i| selected(i)).map(|i| x[i]).collect();
+        let total = if arithmetic {
+            let numbers = chosen.iter().map(|&x| if let Exact::Value(x) = exact(x) { x } else { 0 });
+            Exact::Value(if case.combination == Combination::Add {
+                numbers.sum()
+            } else {
+                numbers.fold(1_i128, i128::wrapping_mul)
+            })
+        } else {
+            empty += usize::from(extreme && chosen.is_empty());
+            let total = chosen.iter().fold(None, |so_far, &x| Some(combined(case.combination, so_far, x)));
+            exact(total.unwrap_or(nothing::<T>(case.combination)))
+        };
+        for index in 0..axis.extent {
+            expected[at(index)] = total;
+        }
+    }
+    let selection = selection.as_ref().map(|mask_bytes| view(mask_bytes));
+    let mut out = vec![0_u64; x.len()];
+    let target = View { kind, pointer: out.as_mut_ptr().cast(), length: x.len() };
+    // SAFETY: the views are of arrays that are there; the output's elements are at most as long as what holds them.
+    let done = with_streaming(case.streaming, || unsafe {
+        reduce_axis(view(&x), target, case.combination, axis, selection.as_ref(), Some(case.threads))
+    });
+    if !defined(case.kind, case.combination) && !(of_bool && case.combination == Combination::Add) {
+        assert!(matches!(done, Err(PrimitiveError::Undefined { .. })), "{done:?}");
+        return;
+    }
+    assert_eq!(done, Ok(empty));
+    // SAFETY: the output holds as many elements of this type.
+    unsafe {
+        match kind {
+            ElementType::Int64 if widens => assert_same(target.slice::<i64>(), &numbers::<i64>(&expected)),
+            ElementType::Uint64 if widens => assert_same(target.slice::<u64>(), &numbers::<u64>(&expected)),
+            _ => {
+                let infinite = |i: usize| extreme && empty > 0 && T::TYPE.is_float() && is_nothing(&expected[i], case);
+                let actual = target.slice::<T>();
+                let expected: Vec<T> = (0..x.len())
+                    .map(|i| if infinite(i) { nothing::<T>(case.combination) } else { T::of(expected[i]) })
+                    .collect();
+                assert_same(actual, &expected);
+            }
+        }
+    }
+}
+
+/// Whether it is what the wide integer of the reference makes of an infinity.
+fn is_nothing(value: &Exact, case: &Case) -> bool {
+    let of = |value: f64| Exact::Value(value as i128);
+    *value == of(if case.combination == Combination::Max { f64::NEG_INFINITY } else { f64::INFINITY })
+}
+
 fn check_scan<T: Number>(case: &Case, copy: bool) {
     let mut x = numbers::<T>(&case.values());
     let mut out = numbers::<T>(&values(!case.seed, x.len(), false));
@@ -454,6 +521,11 @@ proptest! {
     #[test]
     fn reductions(case in cases()) {
         for_type!(case.kind, check_reduce(&case));
+    }
+
+    #[test]
+    fn reductions_along_an_axis(case in cases()) {
+        for_type!(case.kind, check_reduce_axis(&case));
     }
 
     #[test]

@@ -1,0 +1,438 @@
+//! Reductions along an axis: what each line comes to, at all of its elements.
+//!
+//! The order of combination is fixed by the indices of the elements, as everywhere here. Along the last axis a line is
+//! combined as a whole array is ([`reduce`](super::reduce::reduce)), or, if it is short, one element after another.
+//! Along others rows of elements with one index are combined one after another, for all lines at once; where rows are
+//! short, several of them are taken as one, and what these come to is combined last.
+
+use std::marker::PhantomData;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use weft_simd::{Dispatched, dispatch, on_threads};
+
+use crate::{Execution, Stop};
+
+use super::combination::{Add, Combine, Combining, Multiply, with_combination};
+use super::element::{Bool8, Element};
+use super::lines;
+use super::parallel::threads_for;
+use super::reduce::{CHUNK, combined_line, reduced};
+use super::view::Selection;
+use super::{Axis, Combination, ElementType, PrimitiveError, View, finished};
+
+/// Elements of a line along the last axis below which lines are combined one element after another, several lines at a
+/// time: the lanes of a longer one take longer to be put together than this.
+const SHORT: usize = 48;
+
+/// So many short lines at a time, so that none waits for its own last result.
+const TOGETHER: usize = 8;
+
+/// Columns that are combined at once; what they come to stays in the first-level cache.
+const COLUMNS: usize = 1024;
+
+/// Rows of fewer elements are taken several at a time, up to so many elements.
+const NARROW: usize = 64;
+
+/// So many times several rows are there at least where they are taken as one.
+const TIMES: usize = 4;
+
+/// Elements that a thread is given at a time, about.
+const TASK: usize = 1 << 16;
+
+/// Combines the selected elements of each line of `x` along an axis, and gives what they come to to all elements of the
+/// line in `out`, whoever is selected. Sums and products of integers have 64 bits and wrap around, as has the number of
+/// true booleans that is their sum: `out` is of int64 or uint64 then, and else of the type of `x`. A line of which nothing
+/// is selected comes to what changes nothing: 0, 1, all bits, the smallest or largest value of the type (minus or plus
+/// infinity). Returns how many lines that are, if the combination is the largest or the smallest; else 0.
+///
+/// # Errors
+///
+/// A type without the combination, arrays of other types or lengths, and arrays that overlap.
+///
+/// # Safety
+///
+/// The memory of all views is what [`View`] says.
+///
+/// # Examples
+/// ```
+/// use weft_kernels::primitives::{Axis, Combination, ElementType, View, reduce_axis};
+///
+/// let (mut x, mut largest) = ([3_i32, 1, 4, 1, 5, 9], [0_i32; 6]);
+/// let view = |pointer: *mut i32| View { kind: ElementType::Int32, pointer: pointer.cast(), length: 6 };
+/// let (x, out) = (view(x.as_mut_ptr()), view(largest.as_mut_ptr()));
+/// let axis = Axis::of(&[2, 3], 1).unwrap();
+/// // SAFETY: the views are of arrays that outlive the call.
+/// unsafe { reduce_axis(x, out, Combination::Max, axis, None, Some(1)) }.unwrap();
+/// assert_eq!(largest, [4, 4, 4, 9, 9, 9]);
+/// ```
+pub unsafe fn reduce_axis<'a>(
+    x: View,
+    out: View,
+    combination: Combination,
+    axis: Axis,
+    selection: Option<&View>,
+    execution: impl Into<Execution<'a>>,
+) -> Result<usize, PrimitiveError> {
+    let Execution { threads, stop } = execution.into();
+    x.check_length("x", axis.length())?;
+    out.check_length("out", axis.length())?;
+    x.check_apart("x", &out, "out")?;
+    // SAFETY: the selection's memory is what `View` says (this function's condition).
+    let selection = unsafe { Selection::checked(selection, out.length, Some(&out))? };
+    out.check_type("out", type_of_total(x.kind, combination))?;
+    let bytes = x.bytes() + out.bytes();
+    let extreme = matches!(combination, Combination::Max | Combination::Min);
+    let work = Work {
+        x,
+        out,
+        axis,
+        selection,
+        threads: threads_for(threads, bytes),
+        streaming: lines::passes_caches(bytes),
+        counts_empty: extreme && selection.0.is_some(),
+        stop,
+    };
+    macro_rules! of_numbers {
+        ($combination:ident, $type:ident, $wide:ident, $convert:expr) => {
+            work.lines::<$type, $wide, $combination>($convert)
+        };
+    }
+    macro_rules! number {
+        ($combination:ident, $of_others:expr) => {
+            match x.kind {
+                ElementType::Int8 => of_numbers!($combination, i8, i64, i64::from),
+                ElementType::Int16 => of_numbers!($combination, i16, i64, i64::from),
+                ElementType::Int32 => of_numbers!($combination, i32, i64, i64::from),
+                ElementType::Uint8 => of_numbers!($combination, u8, u64, u64::from),
+                ElementType::Uint16 => of_numbers!($combination, u16, u64, u64::from),
+                ElementType::Uint32 => of_numbers!($combination, u32, u64, u64::from),
+                _ => $of_others,
+            }
+        };
+    }
+    let alike = || with_combination(x.kind, combination, &work);
+    let empty = match (combination, x.kind) {
+        (Combination::Add, ElementType::Bool) => of_numbers!(Add, Bool8, i64, |x| x.holds().into()),
+        (Combination::Add, _) => number!(Add, alike()?),
+        (Combination::Multiply, _) => number!(Multiply, alike()?),
+        _ => alike()?,
+    };
+    finished(stop).map(|()| empty)
+}
+
+/// The type of what elements come to.
+fn type_of_total(kind: ElementType, combination: Combination) -> ElementType {
+    use ElementType as Of;
+    match (combination, kind) {
+        (Combination::Add, Of::Bool) => Of::Int64,
+        (Combination::Add | Combination::Multiply, Of::Int8 | Of::Int16 | Of::Int32) => Of::Int64,
+        (Combination::Add | Combination::Multiply, Of::Uint8 | Of::Uint16 | Of::Uint32) => Of::Uint64,
+        _ => kind,
+    }
+}
+
+/// A reduction whose arrays have been checked.
+struct Work<'a> {
+    x: View,
+    out: View,
+    axis: Axis,
+    selection: Selection<'a>,
+    threads: usize,
+    streaming: bool,
+    counts_empty: bool,
+    stop: Stop<'a>,
+}
+
+impl Combining for &Work<'_> {
+    type Output = usize;
+    fn run<T: Element, C: Combine<T>>(self) -> usize {
+        self.lines::<T, T, C>(|x| x)
+    }
+}
+
+impl Work<'_> {
+    /// All lines, each element widened first; of how many nothing is selected, if that is counted.
+    fn lines<T: Element, W: Element, C: Combine<W>>(&self, widen: impl Fn(T) -> W + Copy + Sync) -> usize {
+        if self.out.length == 0 {
+            return 0;
+        }
+        if self.axis.after == 1 { self.along_the_last::<T, W, C>(widen) } else { self.along_another::<T, W, C>(widen) }
+    }
+
+    fn along_the_last<T: Element, W: Element, C: Combine<W>>(&self, widen: impl Fn(T) -> W + Copy + Sync) -> usize {
+        let extent = self.axis.extent;
+        let some = (TASK / extent).max(TOGETHER);
+        self.tasks(self.axis.before.div_ceil(some), |task| {
+            let rows = task * some..self.axis.before.min((task + 1) * some);
+            if extent <= CHUNK {
+                return dispatch(Rows { work: self, rows, widen, combination: PhantomData::<(T, W, C)> });
+            }
+            let mut empty = 0;
+            for row in rows {
+                let selection = self.selection.part(row * extent, (row + 1) * extent);
+                // SAFETY: the row is within the array, whose elements are of type `T`.
+                let x = unsafe { std::slice::from_raw_parts(self.source::<T>().add(row * extent), extent) };
+                empty += usize::from(self.is_empty(selection));
+                let total = reduced::<T, W, C>(x, selection, 1, self.stop, widen);
+                // SAFETY: the row is within the output, whose elements are of type `W`, and no other task has it.
+                unsafe { self.fill(row * extent, extent, total) };
+            }
+            empty
+        })
+    }
+
+    fn along_another<T: Element, W: Element, C: Combine<W>>(&self, widen: impl Fn(T) -> W + Copy + Sync) -> usize {
+        let Axis { before, extent, after } = self.axis;
+        let strips = after.div_ceil(COLUMNS);
+        let some = (TASK / (extent * after)).max(1);
+        let several = if after < NARROW { (NARROW / after).min(extent / TIMES).max(1) } else { 1 };
+        self.tasks(before.div_ceil(some) * strips, |task| {
+            let (group, first) = (task / strips, task % strips * COLUMNS);
+            let columns = first..after.min(first + COLUMNS);
+            let planes = group * some..before.min((group + 1) * some);
+            dispatch(Columns { work: self, planes, columns, several, widen, combination: PhantomData::<(T, W, C)> })
+        })
+    }
+
+    /// Runs tasks, whose results are added.
+    fn tasks(&self, count: usize, task: impl Fn(usize) -> usize + Sync) -> usize {
+        let (next, sum) = (AtomicUsize::new(0), AtomicUsize::new(0));
+        on_threads(self.threads.min(count), |_| {
+            loop {
+                let number = next.fetch_add(1, Ordering::Relaxed);
+                if number >= count || self.stop.is_requested() {
+                    break;
+                }
+                sum.fetch_add(task(number), Ordering::Relaxed);
+            }
+            lines::fence();
+        });
+        sum.into_inner()
+    }
+
+    /// Whether nothing is selected, where that is counted.
+    #[inline(always)]
+    fn is_empty(&self, selection: Selection<'_>) -> bool {
+        self.counts_empty && selection.0.is_some_and(|mask| !mask.iter().fold(false, |any, one| any | one.holds()))
+    }
+
+    fn source<T>(&self) -> *const T {
+        self.x.pointer.cast_const().cast()
+    }
+
+    /// Gives a value to elements of the output.
+    ///
+    /// # Safety
+    ///
+    /// They are within the output, of type `W`, and nobody else uses them.
+    #[inline(always)]
+    unsafe fn fill<W: Element>(&self, start: usize, length: usize, value: W) {
+        // SAFETY: the elements are within the output and ours (this function's condition).
+        let out = unsafe { std::slice::from_raw_parts_mut(self.out.pointer.cast::<W>().add(start), length) };
+        if !self.streaming {
+            out.fill(value);
+            return;
+        }
+        let values = [value; NARROW];
+        for piece in out.chunks_mut(NARROW) {
+            // SAFETY: a piece has no more elements than there are values, which are apart from it.
+            unsafe {
+                lines::store_past_caches(values.as_ptr().cast(), piece.as_mut_ptr().cast(), size_of_val(piece));
+            }
+        }
+    }
+}
+
+/// Lines along the last axis, of at most [`CHUNK`] elements.
+struct Rows<'a, F, C> {
+    work: &'a Work<'a>,
+    rows: std::ops::Range<usize>,
+    widen: F,
+    combination: PhantomData<C>,
+}
+
+impl<T: Element, W: Element, C: Combine<W>, F: Fn(T) -> W + Copy> Dispatched for Rows<'_, F, (T, W, C)> {
+    type Output = usize;
+    #[inline(always)]
+    fn run(self) -> usize {
+        let (work, widen) = (self.work, self.widen);
+        let extent = work.axis.extent;
+        let (mut row, end, mut empty) = (self.rows.start, self.rows.end, 0);
+        if extent < SHORT {
+            while row + TOGETHER <= end {
+                empty += self.together::<TOGETHER>(row);
+                row += TOGETHER;
+            }
+            while row < end {
+                empty += self.together::<1>(row);
+                row += 1;
+            }
+            return empty;
+        }
+        while row < end {
+            let selection = work.selection.part(row * extent, (row + 1) * extent);
+            // SAFETY: the row is within the array, whose elements are of type `T`.
+            let x = unsafe { std::slice::from_raw_parts(work.source::<T>().add(row * extent), extent) };
+            empty += usize::from(work.is_empty(selection));
+            let total = combined_line::<T, W, C>(x, selection, widen);
+            // SAFETY: the row is within the output, whose elements are of type `W`, and no other task has it.
+            unsafe { work.fill(row * extent, extent, total) };
+            row += 1;
+        }
+        empty
+    }
+}
+
+impl<T: Element, W: Element, C: Combine<W>, F: Fn(T) -> W + Copy> Rows<'_, F, (T, W, C)> {
+    /// Some short rows, from this one on.
+    #[inline(always)]
+    fn together<const COUNT: usize>(&self, row: usize) -> usize {
+        let extent = self.work.axis.extent;
+        let first = row * extent;
+        let mut totals = [C::IDENTITY; COUNT];
+        let mut empty = 0;
+        // SAFETY: the rows are within the array, whose elements are of type `T`.
+        let x = unsafe { std::slice::from_raw_parts(self.work.source::<T>().add(first), COUNT * extent) };
+        match self.work.selection.part(first, first + COUNT * extent).0 {
+            None => {
+                for index in 0..extent {
+                    for (line, total) in totals.iter_mut().enumerate() {
+                        *total = C::combine(*total, (self.widen)(x[line * extent + index]));
+                    }
+                }
+            }
+            Some(mask) => {
+                let mut any = [false; COUNT];
+                for index in 0..extent {
+                    for line in 0..COUNT {
+                        let holds = mask[line * extent + index].holds();
+                        let value = (self.widen)(x[line * extent + index]);
+                        totals[line] = C::combine(totals[line], if holds { value } else { C::IDENTITY });
+                        any[line] |= holds;
+                    }
+                }
+                empty = any.iter().filter(|&&one| self.work.counts_empty && !one).count();
+            }
+        }
+        for (line, &total) in totals.iter().enumerate() {
+            // SAFETY: the rows are within the output, whose elements are of type `W`, and no other task has them.
+            unsafe { self.work.fill(first + line * extent, extent, total) };
+        }
+        empty
+    }
+}
+
+/// Lines along another axis: columns of some planes, of which `several` rows are taken as one.
+struct Columns<'a, F, C> {
+    work: &'a Work<'a>,
+    planes: std::ops::Range<usize>,
+    columns: std::ops::Range<usize>,
+    several: usize,
+    widen: F,
+    combination: PhantomData<C>,
+}
+
+impl<T: Element, W: Element, C: Combine<W>, F: Fn(T) -> W + Copy> Dispatched for Columns<'_, F, (T, W, C)> {
+    type Output = usize;
+    #[inline(always)]
+    fn run(self) -> usize {
+        let Axis { extent, after, .. } = self.work.axis;
+        let (width, several) = (self.columns.len(), self.several);
+        let (mut totals, mut any) = ([C::IDENTITY; COLUMNS], [0_u8; COLUMNS]);
+        let (totals, any) = (&mut totals[..width * several], &mut any[..width * several]);
+        let mut empty = 0;
+        for plane in self.planes.clone() {
+            totals.fill(C::IDENTITY);
+            any.fill(0);
+            let start = plane * extent * after + self.columns.start;
+            let whole = extent - extent % several;
+            for index in (0..whole).step_by(several) {
+                if self.work.stop.is_requested() {
+                    return empty;
+                }
+                self.add(start + index * after, totals, any);
+            }
+            if whole < extent {
+                let rest = (extent - whole) * width;
+                self.add(start + whole * after, &mut totals[..rest], &mut any[..rest]);
+            }
+            for other in 1..several {
+                for column in 0..width {
+                    totals[column] = C::combine(totals[column], totals[other * width + column]);
+                    any[column] |= any[other * width + column];
+                }
+            }
+            if self.work.counts_empty {
+                empty += any[..width].iter().filter(|&&one| one == 0).count();
+            }
+            // SAFETY: no other task has these columns of the plane.
+            unsafe { self.store(start, &totals[..width]) };
+        }
+        empty
+    }
+}
+
+impl<T: Element, W: Element, C: Combine<W>, F: Fn(T) -> W + Copy> Columns<'_, F, (T, W, C)> {
+    /// Combines the totals with as many elements, from this one on.
+    #[inline(always)]
+    fn add(&self, start: usize, totals: &mut [W], any: &mut [u8]) {
+        let length = totals.len();
+        // SAFETY: the elements are within the array, whose elements are of type `T`: those of a row, or of several whole
+        // ones.
+        let x = unsafe { std::slice::from_raw_parts(self.work.source::<T>().add(start), length) };
+        match self.work.selection.part(start, start + length).0 {
+            None => {
+                for index in 0..length {
+                    totals[index] = C::combine(totals[index], (self.widen)(x[index]));
+                }
+            }
+            Some(mask) => {
+                for index in 0..length {
+                    let holds = mask[index].holds();
+                    let value = (self.widen)(x[index]);
+                    totals[index] = C::combine(totals[index], if holds { value } else { C::IDENTITY });
+                }
+                if self.work.counts_empty {
+                    for index in 0..length {
+                        any[index] |= u8::from(mask[index].holds());
+                    }
+                }
+            }
+        }
+    }
+
+    /// Gives the totals to the rows of all indices.
+    ///
+    /// # Safety
+    ///
+    /// Nobody else uses these elements.
+    #[inline(always)]
+    unsafe fn store(&self, start: usize, totals: &[W]) {
+        let Axis { extent, after, .. } = self.work.axis;
+        let (width, item) = (totals.len(), size_of::<W>());
+        // SAFETY: rows are within the output, whose elements are of type `W`; what is copied within it does not overlap.
+        unsafe {
+            let out = self.work.out.pointer.cast::<W>().add(start);
+            if self.work.streaming {
+                for index in 0..extent {
+                    lines::store_past_caches(totals.as_ptr().cast(), out.add(index * after).cast(), width * item);
+                }
+                return;
+            }
+            if width < after || width * item >= NARROW * 8 {
+                for index in 0..extent {
+                    std::ptr::copy_nonoverlapping(totals.as_ptr(), out.add(index * after), width);
+                }
+                return;
+            }
+            // Short rows, of all columns: what is there is copied behind itself.
+            std::ptr::copy_nonoverlapping(totals.as_ptr(), out, width);
+            let mut stored = 1;
+            while stored < extent {
+                let more = stored.min(extent - stored);
+                std::ptr::copy_nonoverlapping(out.cast_const(), out.add(stored * width), more * width);
+                stored += more;
+            }
+        }
+    }
+}
