@@ -122,6 +122,6 @@ impl<T: Element, A: Accumulate<T>> Dispatched for Row<'_, T, A> {
 #[inline(always)]
 fn begin<T: Element, A: Accumulate<T>>(states: &mut [A::State], flags: &[Bool8]) {
     for (state, flag) in states.iter_mut().zip(flags) {
-        *state = if flag.holds() { A::EMPTY } else { *state };
+        *state = A::begun(*state, flag.holds());
     }
 }

@@ -327,9 +327,7 @@ where
         unsafe {
             if SEGMENTS && !downward {
                 for (cell, state) in states.iter_mut().enumerate() {
-                    if (*flags.add(cell * CELL)).holds() {
-                        *state = A::EMPTY;
-                    }
+                    *state = A::begun(*state, (*flags.add(cell * CELL)).holds());
                 }
             }
             let mut offset = first;
@@ -337,8 +335,8 @@ where
                 for (cell, state) in states.iter_mut().enumerate() {
                     let offset = cell * CELL + offset;
                     let mut before = *state;
-                    if SEGMENTS && number > 0 && (*flags.add(offset + begins)).holds() {
-                        before = A::EMPTY;
+                    if SEGMENTS && number > 0 {
+                        before = A::begun(before, (*flags.add(offset + begins)).holds());
                     }
                     let selected = !SELECTION || (*mask.add(offset)).holds();
                     let with = A::step(before, *x.add(offset), selected);
