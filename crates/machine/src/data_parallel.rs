@@ -8,12 +8,19 @@ use crate::read::table::Table;
 use crate::sheet::table::{Table as SheetTable, Value};
 use crate::sources::Sources;
 
-/// Defines a table of figures: a struct with a field a key and the source of each, how it is read, how it is written.
+/// Defines a table of figures: a struct with a field a key and the source of each, how it is read, how it is written. A
+/// cost `as positive` may not be zero.
 macro_rules! figures {
+    (@read $from:ident, $key:expr, $unit:literal, $sources:expr) => {
+        $from.cost($key, $unit, $sources)
+    };
+    (@read $from:ident, $key:expr, $unit:literal, $sources:expr, positive) => {
+        $from.positive_cost($key, $unit, $sources)
+    };
     (
         $(#[$meta:meta])* $name:ident = $table:literal {
             counts { $($(#[$count_meta:meta])* $count:ident: $count_unit:literal,)* }
-            costs { $($(#[$cost_meta:meta])* $cost:ident: $cost_unit:literal,)* }
+            costs { $($(#[$cost_meta:meta])* $cost:ident: $cost_unit:literal $(as $positive:ident)?,)* }
         }
     ) => {
         $(#[$meta])*
@@ -35,7 +42,7 @@ macro_rules! figures {
                 let mut sources = Sources::new();
                 Ok(Some($name {
                     $($count: table.required_count(stringify!($count), 1, $count_unit, &mut sources),)*
-                    $($cost: table.cost(stringify!($cost), $cost_unit, &mut sources),)*
+                    $($cost: figures!(@read table, stringify!($cost), $cost_unit, &mut sources $(, $positive)?),)*
                     sources,
                 }))
             }
@@ -108,7 +115,7 @@ figures! {
             /// From the end of an operation to its result on the front end, s.
             result: "s",
             /// Consecutive bytes of memory, read or written, s a byte.
-            byte_time: "s/B",
+            byte_time: "s/B" as positive,
             /// Bytes of the cache that all elements share; 0 where there is none.
             cache_bytes: "B",
             /// Consecutive bytes that the cache holds, s a byte.
@@ -119,18 +126,42 @@ figures! {
             collision_time: "s",
             /// An addition, comparison or logical operation of 32-bit integers, s an element; as many times that as a
             /// word has 32 bits.
-            integer_time: "s",
+            integer_time: "s" as positive,
             /// An addition or multiplication in single precision, s an element.
-            float32_time: "s",
+            float32_time: "s" as positive,
             /// An addition or multiplication in double precision, s an element.
-            float64_time: "s",
+            float64_time: "s" as positive,
             /// A division or square root in single precision, s an element; in double precision as much longer as an
             /// addition.
-            divide_time: "s",
+            divide_time: "s" as positive,
             /// An elementary function in single precision, s an element; in double precision as much longer as an
             /// addition.
-            function_time: "s",
+            function_time: "s" as positive,
         }
+    }
+}
+
+impl Parallel {
+    /// As [`Parallel::read`]; a cache that is slower than the memory behind it is a fault.
+    pub(crate) fn read_checked(root: &Table) -> Result<Option<Parallel>, Diagnostic> {
+        let before = root.fault_count();
+        let parallel = Parallel::read(root)?;
+        if let Some(read) = &parallel
+            && root.fault_count() == before
+            && read.cache_bytes > 0.0
+            && read.cache_byte_time > read.byte_time
+            && let Some(table) = root.table("parallel", None)?
+        {
+            table.note(table.value_fault(
+                "cache_byte_time",
+                format!(
+                    "expected at most the {:e} of byte_time, since no cache is slower than its memory; a device without \
+                     a cache has cache_bytes = 0",
+                    read.byte_time
+                ),
+            ));
+        }
+        Ok(parallel)
     }
 }
 

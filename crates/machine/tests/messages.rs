@@ -422,6 +422,63 @@ fn short_messages_of_a_node_to_itself_have_a_startup_of_their_own() {
     assert!(faults.contains("the longest with short_startup"), "{faults}");
 }
 
+const PARALLEL: &str = r#"
+[parallel]
+launch = 1e-6
+result = 1e-5
+byte_time = 1e-12
+cache_bytes = 4e7
+cache_byte_time = 2e-13
+scattered_time = 2e-11
+collision_time = 5e-10
+integer_time = 1e-13
+float32_time = 1e-13
+float64_time = 2e-13
+divide_time = 4e-13
+function_time = 4e-13
+source = "made up"
+"#;
+
+/// What a file of a device that streams is answered with, after one change; nothing where it is read.
+fn answer_of_device(from: &str, to: &str) -> String {
+    assert_eq!(PARALLEL.matches(from).count(), 1, "{from}");
+    let (head, _) = GOOD.split_once("[[protocols]]").unwrap();
+    let text = head.to_owned() + &PARALLEL.replace(from, to);
+    Machine::parse(&text, "device.toml").err().map(|faults| faults.to_string()).unwrap_or_default()
+}
+
+#[test]
+fn what_streams_or_computes_takes_time() {
+    for key in ["\nbyte_time = 1e-12", "float32_time = 1e-13", "divide_time = 4e-13"] {
+        let (name, _) = key.split_once(" = ").unwrap();
+        let text = answer_of_device(key, &format!("{name} = 0"));
+        assert!(text.contains(&format!("parallel.{}: expected a number above 0", name.trim())), "{text}");
+        assert_eq!(text.matches("expected").count(), 1, "{text}");
+    }
+    for (key, zero) in [("launch = 1e-6", "launch = 0"), ("collision_time = 5e-10", "collision_time = 0")] {
+        assert_eq!(answer_of_device(key, zero), "");
+    }
+}
+
+#[test]
+fn a_cache_is_no_slower_than_its_memory() {
+    let text = answer_of_device("cache_byte_time = 2e-13", "cache_byte_time = 2e-12");
+    assert!(text.contains("parallel.cache_byte_time: expected at most the 1e-12 of byte_time"), "{text}");
+    assert!(text.contains("cache_byte_time = 2e-12\n"), "{text}");
+    assert_eq!(answer_of_device("cache_byte_time = 2e-13", "cache_byte_time = 1e-12"), "");
+    assert_eq!(
+        answer_of_device("cache_bytes = 4e7\ncache_byte_time = 2e-13", "cache_bytes = 0\ncache_byte_time = 0"),
+        ""
+    );
+}
+
+#[test]
+fn a_machine_without_messages_needs_another_table() {
+    let (head, _) = GOOD.split_once("[[protocols]]").unwrap();
+    let text = Machine::parse(head, "bare.toml").unwrap_err().to_string();
+    assert!(text.contains("at least one table [[protocols]], or [parallel]"), "{text}");
+}
+
 #[test]
 fn processors_of_computers_divide_the_nodes() {
     let with = |cores: u64, sockets: u64| {

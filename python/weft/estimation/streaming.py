@@ -15,7 +15,7 @@ import math
 from typing import Any
 
 from weft import _core
-from weft._core import Machine
+from weft._core import Machine, MachineError
 from weft.data_parallel import Time, layout
 from weft.distributed.plans import Polyshift
 from weft.pvar import Record
@@ -30,6 +30,12 @@ and estimates. An assumption."""
 
 ERROR_FACT = "estimate_error"
 """The fact of a machine file with the relative error that its estimates had where they could be compared."""
+
+_DIGIT = 8
+"""Bits of a key that a pass of a radix sort orders by."""
+
+_PERCENT = ("%", "percent")
+"""Units in which an error would be taken for a hundred times itself."""
 
 _WORD = 32
 """Bits of the integers that `integer_time` is of."""
@@ -48,6 +54,20 @@ def streams(machine: Machine) -> bool:
 def shifts(machine: Machine) -> bool:
     """Whether the machine's file has costs of planned shifts."""
     return "shifts" in json.loads(machine.to_json())
+
+
+def _known_error(machine: Machine, fact: dict[str, Any] | None) -> float:
+    """The relative error of a machine's estimates, from its file or the one assumed."""
+    if fact is None:
+        return ERROR
+    value, unit = float(fact["value"]), fact["unit"]
+    if unit in _PERCENT or value < 0:
+        meant = f"; did you mean {value / 100:g}?" if unit in _PERCENT and value >= 0 else ""
+        raise MachineError(
+            f"{machine.name}: facts.{ERROR_FACT}: expected a ratio of at least 0, as "
+            f'{{ value = 0.2, unit = "ratio" }} for 20%, found {value:g} {unit}{meant}'
+        )
+    return value
 
 
 class Streaming:
@@ -77,8 +97,7 @@ class Streaming:
         self._machine = machine
         self._f = {key: float(figure["value"]) for key, figure in file[TABLE].items()}
         self._has_shifts = shifts(machine)
-        known = file.get("facts", {}).get(ERROR_FACT)
-        error = ERROR if known is None else float(known["value"])
+        error = _known_error(machine, file.get("facts", {}).get(ERROR_FACT))
         self.model_error: float | None = error
         self.program_error: float | None = error
 
@@ -105,6 +124,8 @@ class Streaming:
             return launch + result
         if record.kind.startswith("news") and self._has_shifts:
             return self._shift(record)
+        if record.kind == "rank" and len(reach) > 1:
+            return self._ranked(record, reach[0][1], reach[1][1])
         moved = self._routed(record, reach) if record.facts is not None else self._streamed(record, reach)
         busy = launch + max(moved, record.size * self._element(record))
         # A reduction over all ends with one over what its parts found.
@@ -143,6 +164,18 @@ class Streaming:
             return each
         cached = each * self._f["cache_byte_time"] / self._f["byte_time"]
         return min(each, cached + (0.0 if distance <= self._f["cache_bytes"] else own * self._f["byte_time"]))
+
+    def _ranked(self, record: Record, keys: int, positions: int) -> float:
+        """A radix sort of eight bits a pass, and the positions sent back to where the keys came from.
+
+        A pass counts the keys, then moves them with their positions (D. Merrill, A. Grimshaw, High performance and
+        scalable radix sorting, Parallel Processing Letters 21, 2011; M. Zagha, G. Blelloch, Radix sort for vector
+        multiprocessors, Supercomputing 1991).
+        """
+        both = keys + positions
+        one_pass = 2 * self._f["launch"] + self._bytes(2 * both, keys + 2 * both)
+        back = self._bytes(2 * both, positions) + 2 * self._scattered(record.size, 2 * both, positions)
+        return math.ceil(record.bits / _DIGIT) * one_pass + self._f["launch"] + back
 
     def _element(self, record: Record) -> float:
         """Computing one element."""

@@ -49,11 +49,11 @@ class ShiftEstimate:
     fallbacks: tuple[str | None, ...]
 
     def __str__(self) -> str:
-        left = sum(reason is not None for reason in self.fallbacks)
+        count, left = len(self.fallbacks), sum(reason is not None for reason in self.fallbacks)
         by_library = f", {left} of them by the run-time library" if left else ""
         local = "x".join(map(str, self.subgrid))
         return (
-            f"{len(self.fallbacks)} shifts on {self.machine}, subgrids of {local}{by_library}: "
+            f"{count} {'shift' if count == 1 else 'shifts'} on {self.machine}, subgrids of {local}{by_library}: "
             f"{units.seconds(self.planned_s)} planned, {units.seconds(self.single_s)} one by one"
         )
 

@@ -113,6 +113,18 @@ def test_updates_of_one_address_follow_each_other(native):
     assert many < LAUNCH + 4 * N * SCATTERED
 
 
+def test_ranks_are_passes_of_a_radix_sort(native):
+    def ranked(dtype):
+        return seconds(lambda: weft.pvar.rank(weft.pvar.VPSet(N).full(1, dtype)), name="rank")
+
+    # Keys of 4 bytes, and positions of as many as the addresses have.
+    position = weft.pvar.rank(weft.pvar.VPSet(N).full(1, "int32")).data.itemsize
+    back = LAUNCH + N * position * BYTE + 2 * N * SCATTERED
+    assert ranked("float32") == pytest.approx(4 * (2 * LAUNCH + N * (3 * 4 + 2 * position) * BYTE) + back)
+    assert ranked("int64") == pytest.approx(8 * (2 * LAUNCH + N * (3 * 8 + 2 * position) * BYTE) + back)
+    assert ranked("uint8") == pytest.approx(2 * LAUNCH + N * (3 * 1 + 2 * position) * BYTE + back)
+
+
 def test_shifts_on_the_cm_200_are_calls_of_cshift(native):
     def program():
         weft.pvar.shift(x("float64", (512, 1024)), 1, axis=1)
@@ -120,6 +132,19 @@ def test_shifts_on_the_cm_200_are_calls_of_cshift(native):
     local = [16, 16]
     times = json.loads(_core.shift_times(weft.machine("cm200"), local, 8, [(1, 1)]))
     assert seconds(program, Streaming(weft.machine("cm200"))) == pytest.approx(times["cshift"]["elapsed_s"])
+
+
+def test_the_error_of_estimates_is_a_ratio(native):
+    def of(value, unit):
+        facts = f'\n[facts]\nestimate_error = {{ value = {value}, unit = "{unit}", source = "compared" }}\n'
+        text, _, _ = weft.machine("multi-psi-v1").to_toml().partition("\n[facts]")
+        return Streaming(_core.Machine.parse(text + facts + TABLE, "made-up.toml")).model_error
+
+    assert of(0.2, "ratio") == of(0.2, "1") == 0.2
+    with pytest.raises(weft.MachineError, match=r"facts.estimate_error: .* found 20 %; did you mean 0.2"):
+        of(20, "%")
+    with pytest.raises(weft.MachineError, match=r"at least 0.* found -0.2 ratio"):
+        of(-0.2, "ratio")
 
 
 @pytest.mark.parametrize("machine", ["hgx-h100", "tpu-v4", "cm200"])

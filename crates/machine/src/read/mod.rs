@@ -140,12 +140,20 @@ fn read(root: &Table) -> Option<Machine> {
     let nodes = topology.as_ref().map(|(topology, ..)| topology.nodes());
     let shifts = root.keep(Shifts::read(root));
     let primitives = root.keep(primitives(root));
-    let parallel = root.keep(Parallel::read(root));
+    let parallel = root.keep(Parallel::read_checked(root));
     let routers = root.keep(routers(root, switching.as_ref().map(|(technique, _)| *technique)));
     let processors = root.keep(Processors::read_for(root, topology.as_ref().map(|(topology, ..)| topology)));
     let is_data_parallel = ["shifts", "primitives", "parallel"].iter().any(|table| root.has(table));
     let passes_messages = !is_data_parallel || root.has("protocols") || root.has("self_message");
-    let protocols = if passes_messages { root.keep(protocols(root)) } else { Some(Vec::new()) };
+    let protocols = match (passes_messages, root.has("protocols") || is_data_parallel) {
+        (false, _) => Some(Vec::new()),
+        (true, true) => root.keep(protocols(root)),
+        (true, false) => {
+            let expected = "at least one table [[protocols]], or [parallel] where only parallel variables are priced";
+            root.note_missing("protocols", expected);
+            Some(Vec::new())
+        }
+    };
     let self_message = if passes_messages { root.keep(self_message(root)).flatten() } else { Some(no_self_message()) };
     let (name, title) = (short_name(root), root.text("title"));
     let year = root.keep(year(root));

@@ -324,6 +324,22 @@ impl<'a> Table<'a> {
         self.cost_or_zero(key, unit, sources)
     }
 
+    /// As [`Table::cost`], above zero: the cost of what takes time on every machine, by which others may be divided.
+    pub fn positive_cost(&self, key: &str, unit: &str, sources: &mut Sources) -> f64 {
+        let before = self.fault_count();
+        let cost = self.cost(key, unit, sources);
+        if cost == 0.0 && self.has(key) && self.fault_count() == before {
+            self.note(self.value_fault(key, format!("expected a number above 0, in {unit}, found 0")));
+        }
+        cost
+    }
+
+    /// A fault of the number of `key`.
+    pub fn value_fault(&self, key: &str, message: impl Into<String>) -> Diagnostic {
+        let span = self.keep(self.sourced(key)).flatten().map_or(self.span.clone(), |sourced| sourced.entry.span);
+        self.file.fault(self.key_path(key), span, message)
+    }
+
     /// As [`Table::cost`], zero where the key is missing.
     pub fn cost_or_zero(&self, key: &str, unit: &str, sources: &mut Sources) -> f64 {
         let cost = self.keep(self.optional_cost(key, unit, sources)).flatten();
