@@ -94,7 +94,9 @@ impl Graph {
         }
         if links_of_node.iter().any(|&links| links > 1) {
             return Err(GraphError(
-                "nodes with several links into a network of switches have no router here".to_owned(),
+                "nodes with several links into a network of switches have no router here: a node has one, as in a fat tree \
+                 whose parents begin with 1"
+                    .to_owned(),
             ));
         }
         if direct {

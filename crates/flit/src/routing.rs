@@ -17,16 +17,20 @@ pub enum Algorithm {
     /// the deterministic route (Duato, A new theory of deadlock-free adaptive routing in wormhole networks, 1993), which a
     /// packet does not leave again.
     MinimalAdaptive,
+    /// On trees: at every switch one of the outputs on shortest routes, by chance, so that packets climb to a random one of
+    /// the nearest common ancestors.
+    Random,
 }
 
 impl Algorithm {
-    pub const ALL: [Algorithm; 2] = [Algorithm::Deterministic, Algorithm::MinimalAdaptive];
+    pub const ALL: [Algorithm; 3] = [Algorithm::Deterministic, Algorithm::MinimalAdaptive, Algorithm::Random];
 
     /// As people ask for it.
     pub fn name(self) -> &'static str {
         match self {
             Algorithm::Deterministic => "deterministic",
             Algorithm::MinimalAdaptive => "adaptive",
+            Algorithm::Random => "random",
         }
     }
 }
@@ -55,8 +59,10 @@ pub struct Routing {
     routes: Routes,
     /// Channels of a port that each class of deterministic routes may take.
     classes: Vec<u64>,
-    /// Of adaptive routing: outputs on shortest routes, and the channels of a port that all of them may take.
-    adaptive: Option<(Vec<u64>, u64)>,
+    /// Of adaptive and random routing: outputs on shortest routes, and the channels of a port that all packets may take.
+    shortest: Option<(Vec<u64>, u64)>,
+    /// Whether chance chooses among those outputs, rather than the allocator.
+    random: bool,
     /// Channels of a port that are kept for deterministic routes.
     pub escapes: usize,
 }
@@ -81,14 +87,22 @@ impl Routing {
     /// Routes with `channels` virtual channels a port.
     ///
     /// # Errors
-    /// [`GraphError`] for too few channels, networks too large for a table, and a dragonfly with adaptive routing.
+    /// [`GraphError`] for too few channels, networks too large for a table, a dragonfly with adaptive routing, and random
+    /// routing where a packet that turns at random could wait in a circle.
     pub fn new(
         topology: &Topology,
         graph: &Graph,
         channels: usize,
         algorithm: Algorithm,
     ) -> Result<Routing, GraphError> {
-        let adaptive = algorithm == Algorithm::MinimalAdaptive;
+        let (adaptive, random) = (algorithm == Algorithm::MinimalAdaptive, algorithm == Algorithm::Random);
+        if random && !matches!(topology, Topology::FatTree { .. } | Topology::Crossbar { .. }) {
+            return Err(GraphError(format!(
+                "random routing chooses among the parents of a fat tree; a {} has none: use deterministic{}",
+                topology.kind(),
+                if topology.is_direct() { " or adaptive" } else { "" }
+            )));
+        }
         let classes = match topology {
             Topology::Torus { .. } | Topology::Dragonfly { .. } => 2,
             _ => 1,
@@ -103,7 +117,9 @@ impl Routing {
             )));
         }
         if adaptive && matches!(topology, Topology::Dragonfly { .. }) {
-            return Err(GraphError("a dragonfly has one shortest route between routers: nothing to adapt".to_owned()));
+            return Err(GraphError(
+                "a dragonfly has one shortest route between routers, nothing to adapt: use deterministic".to_owned(),
+            ));
         }
         let is_torus = matches!(topology, Topology::Torus { .. });
         if (adaptive || !is_torus) && graph.routers.saturating_mul(graph.nodes) > MAX_ENTRIES {
@@ -124,7 +140,8 @@ impl Routing {
             ejection: graph.ejection.iter().map(|&(router, port)| (router, port * channels)).collect(),
             routes,
             classes: (0..classes).map(|class| range(first_of_class(class), first_of_class(class + 1))).collect(),
-            adaptive: adaptive.then(|| (graph.productive(), range(escapes, channels))),
+            shortest: (adaptive || random).then(|| (graph.productive(), range(escapes, channels))),
+            random,
             escapes,
         })
     }
@@ -143,15 +160,21 @@ impl Routing {
         if home == router {
             return (u64::MAX >> (64 - self.channels)) << first;
         }
-        let Some((productive, channels)) = &self.adaptive else {
+        let Some((productive, channels)) = &self.shortest else {
             return self.deterministic(router, destination, heading, random);
         };
+        let productive = productive[router * self.nodes + destination];
+        if self.random {
+            let chosen = random.random_range(0..productive.count_ones() as usize);
+            let port = Bits(productive).nth(chosen).expect("a packet that has not arrived has a next link");
+            return channels << (port * self.channels);
+        }
         if !escaped {
             *heading = Heading::default();
         }
         let mut wanted = if self.escapes > 0 { self.deterministic(router, destination, heading, random) } else { 0 };
         if !escaped {
-            for port in Bits(productive[router * self.nodes + destination]) {
+            for port in Bits(productive) {
                 wanted |= channels << (port * self.channels);
             }
         }

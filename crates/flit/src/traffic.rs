@@ -17,6 +17,8 @@ pub enum Pattern {
     BitComplement,
     /// The bits of a node's number in reverse.
     BitReverse,
+    /// The bits of a node's number move up by one, the first of them to the end.
+    Shuffle,
     /// Almost half way round on every axis: ceil(k/2) - 1 nodes on.
     Tornado,
     /// The next node on every axis.
@@ -24,12 +26,13 @@ pub enum Pattern {
 }
 
 impl Pattern {
-    pub const ALL: [Pattern; 7] = [
+    pub const ALL: [Pattern; 8] = [
         Pattern::Uniform,
         Pattern::HotSpot,
         Pattern::Transpose,
         Pattern::BitComplement,
         Pattern::BitReverse,
+        Pattern::Shuffle,
         Pattern::Tornado,
         Pattern::Neighbour,
     ];
@@ -42,6 +45,7 @@ impl Pattern {
             Pattern::Transpose => "transpose",
             Pattern::BitComplement => "bit-complement",
             Pattern::BitReverse => "bit-reverse",
+            Pattern::Shuffle => "shuffle",
             Pattern::Tornado => "tornado",
             Pattern::Neighbour => "neighbour",
         }
@@ -74,15 +78,17 @@ impl Traffic {
     ///
     /// let torus = Topology::Torus { extents: vec![8, 8] };
     /// let to = |pattern| Traffic::new(pattern, &torus).unwrap().fixed().unwrap()[10];
-    /// // Row 1, column 2 sends to row 2, column 1; or three nodes on along both axes.
-    /// assert_eq!((to(Pattern::Transpose), to(Pattern::Tornado)), (17, 37));
+    /// // Row 1, column 2 sends to row 2, column 1; or three nodes on along both axes; or to the number 001010 as 010100.
+    /// assert_eq!((to(Pattern::Transpose), to(Pattern::Tornado), to(Pattern::Shuffle)), (17, 37, 20));
     /// ```
     pub fn new(pattern: Pattern, topology: &Topology) -> Result<Traffic, String> {
         let nodes = topology.nodes();
         let hot = if pattern == Pattern::HotSpot { HOT_SHARE } else { 0.0 };
         let fixed = match pattern {
             Pattern::Uniform | Pattern::HotSpot => None,
-            Pattern::Transpose | Pattern::BitComplement | Pattern::BitReverse => Some(by_bits(pattern, nodes)?),
+            Pattern::Transpose | Pattern::BitComplement | Pattern::BitReverse | Pattern::Shuffle => {
+                Some(by_bits(pattern, nodes)?)
+            }
             Pattern::Tornado | Pattern::Neighbour => Some(by_axes(pattern, topology)),
         };
         Ok(Traffic { nodes, hot, fixed })
@@ -112,6 +118,7 @@ fn by_bits(pattern: Pattern, nodes: usize) -> Result<Vec<u32>, String> {
     let to = |node: usize| match pattern {
         Pattern::Transpose => (node >> (bits / 2)) | (node << (bits / 2) & (nodes - 1)),
         Pattern::BitComplement => !node & (nodes - 1),
+        Pattern::Shuffle => (node << 1 | node >> (bits.max(1) - 1)) & (nodes - 1),
         _ => (0..bits).fold(0, |reverse, bit| reverse << 1 | (node >> bit & 1)),
     };
     Ok((0..nodes).map(|node| to(node) as u32).collect())

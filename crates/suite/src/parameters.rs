@@ -299,10 +299,11 @@ parameters! {
             column("cycles of a credit over the link and in the router");
         traffic: Name
             "Where packets go: uniform, hot-spot (a tenth of all to node 0), transpose, bit-complement, bit-reverse, \
-             tornado or neighbour",
+             shuffle, tornado or neighbour",
             default("uniform"), column("where packets go");
         routing: Name
-            "How packets find their way: deterministic (dimension order, e-cube, up and down) or adaptive (any shortest way)",
+            "How packets find their way: deterministic (dimension order, e-cube, up and down), adaptive (any shortest way) \
+             or random (up a tree by random parents)",
             default("deterministic"), column("how packets find their way");
         level: Name
             "What runs: flit, the routers themselves, or message, the model that programs in virtual time use",
