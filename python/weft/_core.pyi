@@ -894,6 +894,8 @@ def simulate(
 ) -> str:
     """Runs a request in virtual time; rows as JSON. `before_writing` takes the length of the timeline in bytes.
 
+    Rows of a machine with routers have `waiting`: how many times what they would have taken alone the messages took.
+
     Raises UsageError, RunError, and what `before_writing` raises.
     """
 

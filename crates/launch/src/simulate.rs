@@ -27,6 +27,8 @@ pub struct Simulated {
     /// Virtual seconds.
     pub makespan: f64,
     pub trace: Option<Trace>,
+    /// Over routers with virtual channels, how many times what they would have taken alone messages took in the network.
+    pub waiting: Option<f64>,
 }
 
 /// Runs `request` on `machine` in virtual time.
@@ -42,8 +44,9 @@ pub fn simulate(machine: &Machine, request: &Request, options: &SimulateOptions)
     let benchmark = request.validate()?;
     if !machine.passes_messages() {
         return Err(LaunchError::Usage(format!(
-            "{} on {}: it is a data-parallel machine, whose nodes pass no messages between programs; `weft measure --help` \
-             lists the benchmarks of data-parallel machines",
+            "{} on {}: it is a data-parallel machine, whose nodes pass no messages between programs, since its file has no \
+             [[protocols]]; `weft estimate` prices programs with parallel variables on it, and `weft measure --help` lists \
+             the benchmarks of data-parallel machines",
             request.benchmark, machine.name
         )));
     }
@@ -67,7 +70,13 @@ pub fn simulate(machine: &Machine, request: &Request, options: &SimulateOptions)
     for row in rows.iter_mut().filter(|row| row.file_system.as_deref() == Some("concurrent")) {
         row.io_nodes = io_nodes;
     }
-    Ok(Simulated { rows, messages: outcome.messages, makespan: outcome.makespan, trace: outcome.trace })
+    Ok(Simulated {
+        rows,
+        messages: outcome.messages,
+        makespan: outcome.makespan,
+        trace: outcome.trace,
+        waiting: outcome.waiting,
+    })
 }
 
 /// The nodes of the ranks, and the request with what the machine decides where it says nothing.

@@ -29,6 +29,8 @@ pub struct Network {
     circuits: Option<Circuits>,
     /// Links of the route in hand and when its header took each.
     route: Vec<(usize, Picos)>,
+    /// Of routers with virtual channels: what messages have taken so far, and what each would have taken alone.
+    taken: (u128, u128),
 }
 
 impl Network {
@@ -65,6 +67,7 @@ impl Network {
             memory: MemoryChannels::new(topology.nodes() + attached.len(), memory_channels),
             circuits: None,
             route: Vec::new(),
+            taken: (0, 0),
         }
     }
 
@@ -91,6 +94,29 @@ impl Network {
     /// to it and the link from it.
     pub fn traffic(&self) -> Option<&Table<Traffic>> {
         self.links.traffic()
+    }
+
+    /// How many times what they would have taken alone the messages so far have taken, over routers with virtual channels:
+    /// models of messages know nothing of these, and err where messages wait. `None` for other techniques, and before the
+    /// first message.
+    ///
+    /// # Examples
+    /// ```
+    /// use weft_base::Picos;
+    /// use weft_machine::{Switching, Topology};
+    /// use weft_network::{LinkCost, Network};
+    ///
+    /// let mut network = Network::with(&Topology::Hypercube { dimension: 3 }, Switching::Flit, None);
+    /// assert_eq!(network.waiting(), None);
+    /// // The second of two messages over one link comes when the first has passed: 100 and 200 instead of 100 and 100.
+    /// let cost = LinkCost { hop: Picos(0), transmission: Picos(100), bytes: 64 };
+    /// network.pass(Picos(0), 0, 1, cost);
+    /// network.pass(Picos(0), 0, 1, cost);
+    /// assert_eq!(network.waiting(), Some(1.5));
+    /// ```
+    pub fn waiting(&self) -> Option<f64> {
+        let (taken, alone) = self.taken;
+        (alone > 0).then(|| taken as f64 / alone as f64)
     }
 
     /// How messages cross several links.
@@ -130,7 +156,14 @@ impl Network {
         let passage = match self.switching {
             Switching::CutThrough => self.cut_through((ready, start), from, to, cost),
             Switching::Circuit => self.hold_all(start, from, to, cost, Picos::ZERO),
-            Switching::Wormhole | Switching::Flit => self.hold_all(start, from, to, cost, cost.hop),
+            Switching::Wormhole => self.hold_all(start, from, to, cost, cost.hop),
+            Switching::Flit => {
+                let passage = self.hold_all(start, from, to, cost, cost.hop);
+                let alone = cost.transmission.0 + self.route.len() as u64 * cost.hop.0;
+                self.taken.0 += u128::from(passage.arrived.0 - ready.0);
+                self.taken.1 += u128::from(alone);
+                passage
+            }
             Switching::StoreAndForward => unreachable!("store-and-forward passes link by link"),
         };
         if let Some(memory) = &mut self.memory {

@@ -81,6 +81,8 @@ pub struct Outcome<T> {
     /// Messages that were received as other elements than they were sent as.
     pub mismatches: Mismatches,
     pub traffic: Option<Vec<Traffic>>,
+    /// Over routers with virtual channels, how many times what they would have taken alone messages took in the network.
+    pub waiting: Option<f64>,
 }
 
 /// Runs `program` on every rank of `placement` on `machine`.
@@ -296,5 +298,6 @@ fn outcome<T>(core: &RefCell<Core>, outputs: Vec<Option<T>>, program_bytes: usiz
         unreceived: core.unreceived(),
         mismatches: std::mem::take(&mut core.mismatches),
         traffic: core.traffic(),
+        waiting: core.waiting(),
     }
 }

@@ -50,6 +50,12 @@ pub fn flit_latency(py: Python<'_>, machine: &PyMachine, request_json: &str) -> 
     let mut network = Simulation::new(&topology, traffic.clone(), options).map_err(|error| wrong(error.to_string()))?;
     let plan = Plan { warmup: request.cycles / 10, cycles: request.cycles };
     let of_messages = by_name("level", &request.level, [("flit", false), ("message", true)])?;
+    if of_messages && algorithm != Algorithm::Deterministic {
+        return Err(wrong(format!(
+            "{} routing is of routers flit by flit: the model of messages knows deterministic routes only",
+            algorithm.name()
+        )));
+    }
     let machine = machine.0.clone();
     let measured = interruptible(py, move |interrupt| {
         if of_messages {

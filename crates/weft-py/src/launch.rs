@@ -49,7 +49,8 @@ pub fn check_request(request_json: &str) -> PyResult<()> {
     request(request_json).map(drop)
 }
 
-/// Runs a request in virtual time; rows as JSON. `before_writing` is called with the length of the timeline in bytes.
+/// Runs a request in virtual time; rows as JSON. `before_writing` is called with the length of the timeline in bytes. Rows
+/// of a machine with routers have `waiting`, how many times what they would have taken alone the run's messages took.
 /// Raises UsageError, RunError, and what `before_writing` raises.
 #[pyfunction]
 #[pyo3(signature = (machine, request_json, trace_path = None, seed = 0, before_writing = None))]
@@ -75,7 +76,12 @@ pub fn simulate(
     if let (Some(path), Some(trace)) = (trace_path, &simulated.trace) {
         write_trace(py, &path, trace, &title, before_writing)?;
     }
-    Ok(rows_json(&simulated.rows))
+    let Some(waiting) = simulated.waiting else { return Ok(rows_json(&simulated.rows)) };
+    let mut rows = serde_json::to_value(&simulated.rows).expect("rows are plain data");
+    for row in rows.as_array_mut().into_iter().flatten() {
+        row["waiting"] = waiting.into();
+    }
+    Ok(rows.to_string())
 }
 
 /// The columns of `simulate_pairs`: sender, receiver, bytes, seconds, of every pair in each direction.

@@ -137,6 +137,7 @@ def _simulated(
 ) -> None:
     from weft._core import UsageError
     from weft.cli.progress import Bar
+    from weft.launch import flit
     from weft.launch.simulate import simulate_parsed
     from weft.study.measuring import simulate_exchanges
 
@@ -161,7 +162,7 @@ def _simulated(
                 machine, names, parameters, seed=seed, trace=trace, progress=bar, notes=notes, force=delivery.force
             )
     _deliver(samples, delivery.output, delivery.shown)
-    for note in notes:
+    for note in [*notes, *flit.notes(samples)]:
         outputs.note(note)
     if trace is not None and not speaking.is_quiet():
         outputs.wrote(f"timeline: {trace} (open it at ui.perfetto.dev or chrome://tracing)")

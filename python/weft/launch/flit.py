@@ -84,6 +84,8 @@ def measured(machine: Machine, parameters: Mapping[str, Any], seed: int, progres
     return from_rows(rows)
 
 
+_UNTRUSTED = "the model of messages is not trusted"
+
 TRUSTED = 1.1
 """The model of messages is within 8% of the routers where it has packets take at most so many times what they take in
 an empty network (docs/routers.md)."""
@@ -93,9 +95,33 @@ def _note(point: Mapping[str, Any], options: Mapping[str, Any], nodes: int) -> s
     """What a reader of the model of messages should know: whether packets wait longer than it can be trusted."""
     flits = point["offered"] * nodes * options["cycles"] * 1.1  # Warm-up included.
     empty = 5 * point["link_hops"] / flits + 6 + options["packet"]
-    if point["latency_cycles"] <= TRUSTED * empty:
+    return _beyond(point["latency_cycles"] / empty, "packets", "run the routers flit by flit")
+
+
+def noted(row: dict[str, Any]) -> dict[str, Any]:
+    """A row of a run in virtual time, with a note where messages waited longer than their model can be trusted."""
+    waiting = row.pop("waiting", None)
+    note = waiting and _beyond(waiting, "messages", "times are too long, since virtual channels let messages pass")
+    return {**row, "note": note} if note else row
+
+
+def _beyond(waiting: float, what: str, advice: str) -> str | None:
+    if waiting <= TRUSTED:
         return None
-    return "packets wait for too long for the model of messages; run the routers flit by flit"
+    times = f"{waiting:.0f}" if waiting >= 100 else f"{waiting:.3g}"
+    return f"{what} take {times} times what they take in an empty network; beyond {TRUSTED:g} {_UNTRUSTED}: {advice}"
+
+
+def notes(samples: pl.DataFrame) -> list[str]:
+    """What a reader of samples should know of the model of messages, a line for each benchmark, variant and note."""
+    if "note" not in samples.columns:
+        return []
+    chosen = samples.filter(pl.col("note").str.contains(_UNTRUSTED, literal=True))
+    named = (
+        " ".join(filter(None, (row["benchmark"], row.get("variant")))) + f": {row['note']}"
+        for row in chosen.iter_rows(named=True)
+    )
+    return list(dict.fromkeys(named))
 
 
 def _row(

@@ -14,7 +14,7 @@ import polars as pl
 from weft import _core, files
 from weft._core import Machine, UsageError
 from weft.catalogue import machine as find_machine
-from weft.launch import data_parallel, node
+from weft.launch import data_parallel, flit, node
 from weft.launch.protocol import Progress, Row, Silent
 from weft.launch.request import Request, find, parsed, requests
 from weft.launch.table import table
@@ -154,7 +154,7 @@ def _run(
                     f"{request.benchmark} takes no time on {machine.name}, so that it cannot be compared: the times of "
                     "its [[protocols]] and its [self_message] are 0; give them at least one time that is not"
                 )
-            rows += [{**row, "repetition": 0} for row in simulated]
+            rows += [flit.noted({**row, "repetition": 0}) for row in simulated]
         progress.rows(1)
     if unpriced and (notes is None or not rows):
         raise UsageError("; ".join(unpriced))

@@ -46,7 +46,45 @@ def test_loads_are_points_and_seeds_repeat(native):
 def test_the_model_of_messages_says_where_it_ends(native):
     quiet, loaded = points(load=(0.01, 0.15), level="message", cycles=4000)["note"].to_list()
     assert quiet is None
-    assert "flit by flit" in loaded
+    assert "take" in loaded
+    assert loaded.endswith("run the routers flit by flit")
+
+
+def test_a_run_whose_messages_wait_says_so(native):
+    alone = weft.simulate(MACHINE, "echo", bytes="8,64K")
+    assert "note" not in alone.columns or alone["note"].null_count() == alone.height
+    (note,) = set(weft.simulate(MACHINE, "alltoall", bytes=1024)["note"].to_list())
+    assert "messages take" in note
+    assert "the model of messages is not trusted" in note
+    # Machines without routers have a model of their own switching.
+    assert "note" not in weft.simulate("iwarp64", "alltoall", bytes=1024).columns
+
+
+def test_the_command_prints_the_notes(native):
+    words = f"measure router --on {MACHINE} --load 0.02,0.15 --level message --cycles 2000"
+    shown = CliRunner().invoke(app, words.split())
+    assert "router uniform 0.15: packets take" in shown.output
+    assert "router uniform 0.02" not in shown.output
+
+
+def test_both_levels_agree_on_empty_networks_of_switches(native, tmp_path):
+    text = weft.machine(MACHINE).to_toml().replace('name = "torus8x8-flit"', 'name = "switched"')
+    kinds = {
+        "fat-tree": "children = [4, 4]\nparents = [1, 4]",
+        "dragonfly": "groups = 5\nrouters_per_group = 2\nnodes_per_router = 2\nglobal_links_per_router = 2",
+        "crossbar": "nodes = 16",
+    }
+    for kind, keys in kinds.items():
+        (tmp_path / "switched.toml").write_text(
+            text.replace('kind = "torus"', f'kind = "{kind}"').replace("extents = [8, 8]", keys)
+        )
+        flits, messages = (
+            weft.simulate(tmp_path / "switched.toml", "router", load=0.005, buffer=8, cycles=40_000, level=level)
+            for level in ("flit", "message")
+        )
+        assert messages["latency_cycles"].item() == pytest.approx(flits["latency_cycles"].item(), rel=0.02), kind
+        per_flit = [(one["link_hops"] / one["offered"]).item() for one in (flits, messages)]
+        assert per_flit[1] == pytest.approx(per_flit[0], rel=0.1), kind
 
 
 def test_routers_of_any_topology(native, tmp_path):
@@ -67,6 +105,8 @@ def test_routers_of_any_topology(native, tmp_path):
         (MACHINE, {"traffic": "transpos"}, "there is no traffic 'transpos'; there are uniform"),
         (MACHINE, {"vp_ratio": 2}, "router takes no vp_ratio on torus8x8-flit"),
         (MACHINE, {"load": 9}, "at most 8"),
+        (MACHINE, {"vcs": 4, "routing": "random"}, "parents of a fat tree; a torus has none"),
+        (MACHINE, {"vcs": 4, "routing": "adaptive", "level": "message"}, "knows deterministic routes only"),
         (MACHINE, {"load": "0.1,none"}, "'none' is not a positive number"),
         (MACHINE, {"load": 1e-9, "cycles": 1000}, "no packet was made in 1000 cycles"),
         ("cm2-8k", {"load": 0.1}, "load: cm2-8k has no routers that are described flit by flit"),

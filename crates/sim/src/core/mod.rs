@@ -273,6 +273,11 @@ impl Core {
         Some(carried)
     }
 
+    /// How long messages have waited, as [`Network::waiting`] has it.
+    pub fn waiting(&self) -> Option<f64> {
+        self.network.waiting()
+    }
+
     /// Messages that have entered the network so far.
     pub fn entered(&self) -> u64 {
         self.entered
