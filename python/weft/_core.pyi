@@ -432,6 +432,11 @@ class Fabric:
     def ranks(self) -> int:
         """How many ranks it has."""
 
+    @property
+    def unpredicted(self) -> str | None:
+        """What predictions do not know of the messages that cross it, in words; None where they know the routes and
+        what meets on them."""
+
 class CollectiveSchedule:
     """A collective compiled to trees, each with a range of bytes, or to rounds of messages.
 

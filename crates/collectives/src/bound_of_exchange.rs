@@ -131,6 +131,7 @@ mod tests {
                 links: ends.into_iter().map(&mut link).collect(),
                 message_seconds: 0.0,
                 forwards: false,
+                routes: None,
             };
             let leaving = |set: u32| -> f64 {
                 let leaves = |link: &&Link| set >> link.from & 1 == 1 && set >> link.to & 1 == 0;

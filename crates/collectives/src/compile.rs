@@ -13,8 +13,10 @@ use crate::logical::Logical;
 use crate::packing::PackedTree;
 use crate::predict;
 use crate::reduce_broadcast::{self, Overlapped};
+use crate::rooted;
 use crate::schedule::{Bound, Collective, Exchange, KIND, Operation, Schedule, Stage, Transfer, Tree, shards};
 use crate::shallow;
+use crate::spreading::Spreading;
 use crate::symmetric::{self, Moved, Paths};
 
 /// What a schedule should be good at.
@@ -123,7 +125,7 @@ fn alternatives_of_size(
         bytes: request.bytes,
         element_bytes: request.element_bytes,
         root: request.collective.has_root().then_some(request.root),
-        fabric: fabric.clone(),
+        fabric: Fabric { routes: None, ..fabric.clone() },
         stages,
         exchange,
     };
@@ -140,7 +142,7 @@ fn alternatives_of_size(
         Method::Latency => &[true][..],
     };
     let distributions = |network: &Fabric| match &is_too_large {
-        None => distribute(network, &roots, effort, interrupt),
+        None => distribute(network, &roots, request.bytes, effort, interrupt),
         // What is too much for one tree a root may be the movements of a few trees.
         Some(error) => translated(network, &roots, interrupt)?.map(|moved| vec![moved]).ok_or_else(|| error.clone()),
     };
@@ -153,12 +155,18 @@ fn alternatives_of_size(
             .map(|(&operation, candidates)| stages(fabric, operation, candidates, &roots, request, interrupt))
             .collect(),
     };
+    let is_one_of_many = request.collective.has_root() && request.method != Method::Throughput;
+    if is_one_of_many {
+        schedules.extend(stages.iter().flatten().map(|stage| schedule(vec![stage.clone()], None)));
+    }
     let of_kind = |&merged: &bool| {
         let best = |stages: &Vec<Stage>| choose(stages.iter().filter(|stage| stage.merged == merged), request.method);
         let chosen = stages.iter().map(best).collect::<Option<Vec<Stage>>>().filter(|stages| !stages.is_empty());
         chosen.map(|stages| schedule(stages, None))
     };
-    schedules.extend(kinds.iter().filter_map(of_kind));
+    if !is_one_of_many {
+        schedules.extend(kinds.iter().filter_map(of_kind));
+    }
     let may_overlap = request.collective == Collective::Allreduce && request.method != Method::Latency && effort > 0.0;
     if may_overlap
         && is_too_large.is_none()
@@ -282,7 +290,8 @@ fn stage(
     };
     let bound = bound(&network, &distribution.cut, roots, request);
     let Distribution { parts, merged, translated, .. } = distribution;
-    let trees = trees(&network, operation, distribution.trees, parts, roots, request);
+    let packed = distribution.trees.into_iter().map(|tree| along_routes(&network, tree)).collect();
+    let trees = trees(&network, operation, packed, parts, roots, request);
     let mut stage = Stage { operation, parts, chunks: 1, merged, translated, trees, bound, rate: 0.0, seconds: 0.0 };
     stage.rate = predict::rate(fabric, &stage);
     if !merged {
@@ -292,6 +301,18 @@ fn stage(
     Some(stage)
 }
 
+/// The same tree with the paths that messages take between the ranks that its edges join.
+fn along_routes(network: &Fabric, mut tree: PackedTree) -> PackedTree {
+    if let Some(routes) = &network.routes {
+        for (from, to, path) in &mut tree.edges {
+            if let Some(route) = routes.path(*from, *to) {
+                *path = route;
+            }
+        }
+    }
+    tree
+}
+
 /// What distributes for each operation: on the network reversed round for reducing, which where every link has one back is
 /// the same network. `distributions` are those of a network.
 fn candidates(
@@ -299,7 +320,8 @@ fn candidates(
     operations: &[Operation],
     distributions: &dyn Fn(&Fabric) -> Result<Vec<Distribution>, CollectiveError>,
 ) -> Result<Vec<Vec<Distribution>>, CollectiveError> {
-    let Some(back) = links_back(fabric) else {
+    // Routes there are not those back, backwards.
+    let Some(back) = links_back(fabric).filter(|_| fabric.routes.is_none()) else {
         let network = |operation: &Operation| match operation {
             Operation::Reduce => distributions(&fabric.reversed()),
             _ => distributions(fabric),
@@ -383,6 +405,7 @@ fn check_size(fabric: &Fabric, roots: usize) -> Result<(), CollectiveError> {
 fn distribute(
     fabric: &Fabric,
     roots: &[usize],
+    bytes: u64,
     effort: f64,
     interrupt: &Interrupt,
 ) -> Result<Vec<Distribution>, CollectiveError> {
@@ -390,7 +413,7 @@ fn distribute(
     let (vertices, ranks) = (fabric.vertices.len(), &fabric.ranks);
     if roots.len() < ranks.len() {
         let cut = bottleneck(vertices, &edges, ranks, &roots, interrupt);
-        let mut forms = flat(fabric, &edges, &roots, &cut);
+        let mut forms = flat(fabric, &edges, &roots, bytes, &cut);
         if effort > 0.0 || forms.is_empty() {
             or_kept(exact(fabric, &edges, &roots, cut, interrupt), &mut forms, interrupt)?;
         }
@@ -399,7 +422,7 @@ fn distribute(
     let share = |cut: &Cut, fullness: f64| cut.inside as f64 / cut.exit as f64 / fullness;
     let is_small = ranks.len() <= EXACT_RANKS;
     let satisfied = if is_small { 1.0 - 1e-9 } else { NEAR };
-    let paths = Paths::new(vertices, &edges, ranks, fabric.forwards);
+    let paths = Paths::of(fabric, &edges);
     let mut cut = bound::local(vertices, &edges, ranks, &roots);
     let mut forms: Vec<(Moved, bool)> = Vec::new();
     let mut fullness = f64::INFINITY;
@@ -414,6 +437,17 @@ fn distribute(
             fullness = fullness.min(grown);
             forms.push((Moved { trees, parts, fullness: grown }, false));
         }
+    }
+    // Over routes that are not single links trees meet where they were not meant to.
+    if fabric.routes.is_some() && share(&cut, fullness) < satisfied {
+        let capacities: Vec<i64> = edges.iter().map(|edge| edge.2).collect();
+        let all: Vec<usize> = (0..ranks.len()).collect();
+        let spread = Spreading::of(&paths, &capacities, all.clone()).and_then(|spread| {
+            let trees = spread.trees();
+            let trees = all.iter().map(|&root| rooted::packed(fabric, &paths, root, &trees[root]));
+            trees.collect::<Option<Vec<PackedTree>>>()
+        });
+        forms.extend(spread.map(|trees| (Moved { trees, parts: 1, fullness: f64::INFINITY }, false)));
     }
     // The cuts that need no flow may be above the optimum, but what is near them is near it.
     if share(&cut, fullness) < satisfied {
@@ -487,8 +521,8 @@ fn go_on(interrupt: &Interrupt) -> Result<(), CollectiveError> {
 
 /// One tree that doubles the ranks that have the data in every round, where ranks can be numbered along axes: for data so
 /// short that the depth of a tree counts.
-fn flat(fabric: &Fabric, edges: &[Edge], roots: &[usize], cut: &Cut) -> Vec<Distribution> {
-    let paths = Paths::new(fabric.vertices.len(), edges, &fabric.ranks, fabric.forwards);
+fn flat(fabric: &Fabric, edges: &[Edge], roots: &[usize], bytes: u64, cut: &Cut) -> Vec<Distribution> {
+    let paths = Paths::of(fabric, edges);
     let alone = |moved: Moved| {
         let trees: Vec<PackedTree> = moved.trees.into_iter().filter(|tree| roots.contains(&tree.root)).collect();
         // Of one tree every message is one of its transfers, merged or not.
@@ -505,6 +539,10 @@ fn flat(fabric: &Fabric, edges: &[Edge], roots: &[usize], cut: &Cut) -> Vec<Dist
     if flat.is_empty() {
         flat.extend(shallow::trees(&paths, edges, &fabric.ranks, roots));
     }
+    let root = fabric.ranks.iter().position(|rank| *rank == roots[0]).expect("the root is a rank");
+    let capacities: Vec<i64> = edges.iter().map(|edge| edge.2).collect();
+    let rooted = rooted::candidates(fabric, &paths, &capacities, root, bytes).into_iter();
+    flat.extend(rooted.map(|trees| Moved { parts: trees.len() as i64, trees, fullness: 0.0 }));
     flat.into_iter().flat_map(alone).collect()
 }
 

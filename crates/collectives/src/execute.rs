@@ -1,5 +1,6 @@
 //! A schedule carried out on any backend, with data that is compared with what the collective should give.
 
+use std::collections::VecDeque;
 use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
@@ -11,6 +12,10 @@ use crate::error::CollectiveError;
 use crate::merge::merge;
 use crate::schedule::{Collective, Exchange, Message, Operation, Schedule, Stage, Transfer, shards};
 use crate::translation::Translations;
+
+/// Pieces that a rank sends another before the first of them has left, at most: what is under way while the receiver is asked
+/// whether it is ready for the next ones.
+const MAX_UNDER_WAY: usize = 4;
 
 /// The part of one rank in one tree.
 #[derive(Clone, Debug)]
@@ -177,7 +182,8 @@ impl Timed {
         Ok(())
     }
 
-    /// All receives are started first; then pieces are passed on in the order in which a pipeline brings them.
+    /// All receives are started first; then pieces are passed on in the order in which a pipeline brings them. Who sent all of
+    /// them to one rank at once would hold up what others send over the same links.
     async fn pipelined<C: Communicator>(
         &self,
         comm: &C,
@@ -197,7 +203,7 @@ impl Timed {
             }
         }
         let mut receives = receives.into_iter();
-        let mut sends = Vec::with_capacity(steps.len());
+        let mut sends: FxHashMap<usize, VecDeque<C::Send>> = FxHashMap::default();
         for &(role, chunk) in &steps {
             let role = &roles[role];
             let piece = self.piece(role, chunk);
@@ -206,10 +212,16 @@ impl Timed {
                 self.accept(comm, role.operation, piece.start, &received, buffer).await;
             }
             for &(to, tag) in &role.sends {
-                sends.push(comm.isend(to, tag, buffer.part(piece.start, piece.end)));
+                let under_way = sends.entry(to).or_default();
+                if under_way.len() == MAX_UNDER_WAY
+                    && let Some(send) = under_way.pop_front()
+                {
+                    send.await?;
+                }
+                under_way.push_back(comm.isend(to, tag, buffer.part(piece.start, piece.end)));
             }
         }
-        for send in sends {
+        for send in sends.into_values().flatten() {
             send.await?;
         }
         Ok(())

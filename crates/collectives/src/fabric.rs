@@ -2,9 +2,10 @@
 
 use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
-use weft_machine::{Machine, Switching, Vertex};
+use weft_machine::{Completion, Machine, Switching, Vertex};
 
 use crate::error::CollectiveError;
+use crate::routes::Routes;
 
 /// A directed link.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
@@ -32,11 +33,14 @@ pub struct Fabric {
     pub ranks: Vec<usize>,
     /// The links; several between the same two vertices add up.
     pub links: Vec<Link>,
-    /// Seconds of the sender and the receiver together for one message, whatever its length.
+    /// Seconds of the sender and the receiver together for one message, whatever its length: half of them of each.
     pub message_seconds: f64,
     /// Whether a message may pass through a rank on its way, by a router beside its processor.
     #[serde(default)]
     pub forwards: bool,
+    /// The routes that messages take, where they are those of a described machine; a schedule has them in its paths.
+    #[serde(skip)]
+    pub routes: Option<Routes>,
 }
 
 /// The vertices of a kind in a graph file: how many, or what they are called.
@@ -87,7 +91,7 @@ const MAX_VERTICES: usize = 1 << 16;
 impl Fabric {
     /// The network of a described machine: a vertex for every node and every switch, the speed that its file gives
     /// links (`link_byte_time` of `[connections]`, else the last protocol's `byte_time`), the last protocol's `hop_time`
-    /// as latency and its overheads a message. Where links take no time for a byte, as where ranks of one node copy through
+    /// as latency (three times where messages are preceded by a request and its answer) and its overheads a message. Where links take no time for a byte, as where ranks of one node copy through
     /// memory, the bytes take that of both ends.
     ///
     /// # Errors
@@ -119,6 +123,9 @@ impl Fabric {
                 machine.name
             )));
         }
+        // Who asks first whether the receiver is ready sends a request, waits for the answer and then sends.
+        let crossings = if protocol.completion == Completion::Rendezvous { 3.0 } else { 1.0 };
+        let latency = crossings * protocol.hop_time;
         let vertex = |end| match end {
             Vertex::Node(node) => node,
             Vertex::Switch(switch) => nodes + switch,
@@ -126,16 +133,23 @@ impl Fabric {
         let link = |index| {
             let (from, to) = topology.link_ends(index);
             let (from, to) = (vertex(from), vertex(to));
-            Link { from, to, bandwidth: 1.0 / byte_time, latency: protocol.hop_time }
+            Link { from, to, bandwidth: 1.0 / byte_time, latency }
         };
+        let kept: Vec<usize> = (0..topology.links())
+            .filter(|&index| {
+                let (from, to) = topology.link_ends(index);
+                from != to
+            })
+            .collect();
         let switches = (0..topology.switches()).map(|switch| format!("switch {switch}"));
         let fabric = Fabric {
             name: machine.name.clone(),
             vertices: (0..nodes).map(|node| format!("node {node}")).chain(switches).collect(),
             ranks: (0..nodes).collect(),
-            links: (0..topology.links()).map(link).filter(|link| link.from != link.to).collect(),
+            links: kept.iter().map(|&index| link(index)).collect(),
             message_seconds: protocol.send_overhead + protocol.receive_overhead,
             forwards: topology.is_direct() && machine.switching != Switching::StoreAndForward,
+            routes: Routes::of_machine(machine, &kept),
         };
         fabric.check().map(|()| fabric)
     }
@@ -193,7 +207,8 @@ impl Fabric {
         }
         let name = file.name.unwrap_or_else(|| path.to_owned());
         let File { message_seconds, forwards, .. } = file;
-        let fabric = Fabric { name, vertices, ranks: (0..nodes).collect(), links, message_seconds, forwards };
+        let fabric =
+            Fabric { name, vertices, ranks: (0..nodes).collect(), links, message_seconds, forwards, routes: None };
         fabric.check().map_err(|error| wrong(error.to_string()))?;
         Ok(fabric)
     }
@@ -225,7 +240,9 @@ impl Fabric {
         let mut out = self.clone();
         out.ranks = group.iter().map(|&rank| self.ranks[rank]).collect();
         let kept = if self.forwards { self.between(&out.ranks) } else { self.without(&is_member) };
-        out.links.retain(|link| kept[link.from] && kept[link.to]);
+        let is_left = |link: &Link| kept[link.from] && kept[link.to];
+        out.routes = self.routes.as_ref().map(|routes| routes.kept(|link| is_left(&self.links[link as usize])));
+        out.links.retain(is_left);
         Ok(out)
     }
 
@@ -268,7 +285,8 @@ impl Fabric {
     /// Every link the other way round: what reduces on this network is what distributes on that one, backwards.
     pub fn reversed(&self) -> Fabric {
         let reverse = |link: &Link| Link { from: link.to, to: link.from, ..*link };
-        Fabric { links: self.links.iter().map(reverse).collect(), ..self.clone() }
+        let routes = self.routes.as_ref().map(Routes::reversed);
+        Fabric { links: self.links.iter().map(reverse).collect(), routes, ..self.clone() }
     }
 
     /// The rank of every vertex that is one.

@@ -86,7 +86,7 @@ pub fn exchanges(
     let capacities = vec![1; fabric.links.len()];
     let edges: Vec<_> =
         fabric.links.iter().zip(capacities).map(|(link, capacity)| (link.from, link.to, capacity)).collect();
-    let paths = Paths::new(fabric.vertices.len(), &edges, &fabric.ranks, fabric.forwards);
+    let paths = Paths::of(fabric, &edges);
     let bound = bound_of_exchange::bound(fabric, collective, bytes, element);
     let shards = shards(bytes, element, fabric.ranks.len());
     let forms = match collective {
@@ -523,6 +523,7 @@ mod tests {
             links: links.map(link).filter(|link| link.from != link.to).collect(),
             message_seconds: 1e-6,
             forwards,
+            routes: None,
         }
     }
 

@@ -24,9 +24,12 @@ mod partition;
 pub mod predict;
 mod problem;
 mod reduce_broadcast;
+mod rooted;
+mod routes;
 mod schedule;
 mod shallow;
 mod simplex;
+mod spreading;
 mod steps;
 mod switches;
 mod symmetric;
@@ -36,6 +39,7 @@ mod verify;
 pub use compile::{DEFAULT_EFFORT, Method, Request, alternatives, compile};
 pub use error::CollectiveError;
 pub use fabric::{Fabric, Link};
+pub use routes::{Routes, unpredicted};
 pub use schedule::{
     Bound, Collective, Exchange, KIND, Message, Operation, Round, Schedule, Stage, Transfer, Tree, shards,
 };

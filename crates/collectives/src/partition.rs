@@ -167,6 +167,7 @@ mod tests {
             links: links.iter().map(link).collect(),
             message_seconds: 0.0,
             forwards: false,
+            routes: None,
         }
     }
 

@@ -1,27 +1,29 @@
 //! What a stage takes, by latency, overhead and bandwidth, and the number of chunks that is best by it.
 //!
-//! All trees work at once, and a tree sends its range in `chunks` pieces. With L the time of the link that has most to
-//! carry, and O the overheads of the rank that has most messages a piece, all pieces have left their roots after
-//! `max(L, chunks O)`. The last one then crosses the deepest tree, and every transfer of it takes the message overhead, the
-//! latency of the links, and one piece at the pace of the path's slowest link: the pipeline of Sanders, Speck and Träff
+//! All trees work at once, and a tree sends its range in `chunks` pieces. The first piece of a tree crosses it as in the LogP
+//! model (Culler and others 1993): a rank sends it to one rank after another, each an overhead later and when the links are
+//! free of what it has sent before; it is there after the latency of the links and its bytes at the pace of the
+//! slowest of them, and an overhead later it is received. Of `message_seconds` each end has half. What a link carries beside
+//! one piece of one rank, and what a rank's processor does beside one piece of one tree, is added: the pipeline of Sanders, Speck and Träff
 //! (2009) with shared links.
 
 use crate::fabric::Fabric;
 use crate::merge::merge;
-use crate::schedule::{Exchange, Operation, Stage, Transfer, Tree};
-use crate::translation::with_movements;
+use crate::schedule::{Exchange, Stage, Transfer, Tree};
+use crate::translation::{most_of_kind, with_movements};
 
 /// More chunks than this are not tried: each is a message of its own.
 const MAX_CHUNKS: u64 = 1 << 14;
 
 /// Seconds of the stage with its number of chunks; `None` where it is merged and its messages wait for each other.
 pub fn seconds(fabric: &Fabric, stage: &Stage) -> Option<f64> {
-    if stage.merged { merged_seconds(fabric, stage) } else { Some(Terms::of(fabric, stage).seconds(stage.chunks)) }
+    if stage.merged { merged_seconds(fabric, stage) } else { Some(Pipeline::of(fabric, stage).seconds(stage.chunks)) }
 }
 
-/// Seconds of merged messages. A rank sends those of a round one after another, each for as long as its overhead or the
-/// fullest link of its path takes for all of the round's bytes on it; what a later message waits for comes an overhead, a
-/// latency and those bytes after it was begun. No link is faster than all that it carries.
+/// Seconds of merged messages. A rank sends those of a round one after another, each an overhead of its own later, and goes on
+/// when all have left: after as long as the fullest link of their paths takes for all of the round's bytes on it. What a later
+/// message waits for comes an overhead, a latency and those bytes after it was begun. No link is faster than all that it
+/// carries.
 fn merged_seconds(fabric: &Fabric, stage: &Stage) -> Option<f64> {
     let (messages, rounds) = merge(stage)?;
     let (mut arrival, mut free) = (vec![0.0f64; messages.len()], vec![0.0f64; fabric.ranks.len()]);
@@ -31,14 +33,22 @@ fn merged_seconds(fabric: &Fabric, stage: &Stage) -> Option<f64> {
             || round.iter().flat_map(|&number| messages[number].links.iter().map(move |&link| (number, link as usize)));
         links().for_each(|(_, link)| carried[link] = 0.0);
         links().for_each(|(number, link)| carried[link] += messages[number].bytes() as f64);
+        let before = free.clone();
+        let mut begun = vec![0.0f64; fabric.ranks.len()];
+        let mut received = begun.clone();
         for &number in &round {
             let message = &messages[number];
             let path = || message.links.iter().map(|&link| link as usize);
             let transmission = path().map(|link| carried[link] / fabric.links[link].bandwidth).fold(0.0, f64::max);
-            let start = message.waits.iter().map(|&before| arrival[before]).fold(free[message.from], f64::max);
-            free[message.from] = start + transmission.max(fabric.message_seconds);
+            let from = message.from;
+            let ready = before[from] + begun[from];
+            begun[from] += fabric.message_seconds / 2.0;
+            let start = message.waits.iter().map(|&before| arrival[before]).fold(ready, f64::max);
+            free[from] = free[from].max(start + fabric.message_seconds / 2.0 + transmission);
             let latency: f64 = path().map(|link| fabric.links[link].latency).sum();
-            arrival[number] = start + fabric.message_seconds + latency + transmission;
+            // Its receiver takes one message after another.
+            received[message.to] += fabric.message_seconds / 2.0;
+            arrival[number] = start + fabric.message_seconds / 2.0 + latency + transmission + received[message.to];
         }
     }
     let load = link_bytes(fabric, stage).into_iter().zip(&fabric.links).map(|(bytes, link)| bytes / link.bandwidth);
@@ -46,10 +56,11 @@ fn merged_seconds(fabric: &Fabric, stage: &Stage) -> Option<f64> {
 }
 
 /// Seconds of an exchange. A rank begins a round when all has come that it gets in the rounds before, and all has left that
-/// it sends in them. Its n-th message of the round is begun n overheads later, and its last byte leaves the fullest link of
-/// its path after all that this link carries in the round. Where some links are slower than others, ranks may be in
+/// it sends in them. Its n-th message of the round is begun n of its own overheads later, and its last byte leaves the fullest
+/// link of its path after all that this link carries in the round. Its processor sends and receives one message at a time. Where some links are slower than others, ranks may be in
 /// different rounds at the same time; no link is faster than all that it carries in all rounds.
 pub fn exchange_seconds(fabric: &Fabric, exchange: &Exchange) -> f64 {
+    let own_overhead = fabric.message_seconds / 2.0;
     let mut ready = vec![0.0f64; fabric.ranks.len()];
     let mut carried = vec![0.0f64; fabric.links.len()];
     let mut all_carried = carried.clone();
@@ -60,6 +71,7 @@ pub fn exchange_seconds(fabric: &Fabric, exchange: &Exchange) -> f64 {
         links().for_each(|(link, bytes)| carried[link] += bytes / fabric.links[link].bandwidth);
         let mut next = ready.clone();
         let mut begun = vec![0.0f64; fabric.ranks.len()];
+        let mut occupied = ready.clone();
         for message in &round.messages {
             let Transfer(from, to, _) = exchange.routes[message.0 as usize];
             let path = || exchange.links_of(message);
@@ -68,11 +80,14 @@ pub fn exchange_seconds(fabric: &Fabric, exchange: &Exchange) -> f64 {
             let latency: f64 = path().map(|link| fabric.links[link].latency).sum();
             let own = message.2 as f64 / slowest;
             let waited = begun[from].max(busy - own);
-            begun[from] += fabric.message_seconds;
-            let left = ready[from] + waited + fabric.message_seconds + own;
-            next[from] = next[from].max(ready[from] + begun[from]).max(left);
-            next[to] = next[to].max(left + latency);
+            begun[from] += own_overhead;
+            let left = ready[from] + waited + own_overhead + own;
+            next[from] = next[from].max(left);
+            next[to] = next[to].max(left + latency + own_overhead);
+            occupied[from] += own_overhead;
+            occupied[to] += own_overhead;
         }
+        next.iter_mut().zip(occupied).for_each(|(next, occupied)| *next = next.max(occupied));
         // A link may be on several paths, and is added once.
         for (link, _) in links() {
             all_carried[link] += std::mem::take(&mut carried[link]);
@@ -84,10 +99,20 @@ pub fn exchange_seconds(fabric: &Fabric, exchange: &Exchange) -> f64 {
 
 /// The number of chunks, a power of two, that takes least; no chunk is shorter than an element.
 pub fn best_chunks(fabric: &Fabric, stage: &Stage, element_bytes: u64) -> u64 {
-    let terms = Terms::of(fabric, stage);
+    let mut pipeline = Pipeline::of(fabric, stage);
     let longest = stage.trees.iter().map(|tree| tree.bytes / element_bytes).max().unwrap_or(1);
-    let counts = (0..).map(|power| 1 << power).take_while(|&chunks| chunks <= longest.clamp(1, MAX_CHUNKS));
-    counts.min_by(|&a, &b| terms.seconds(a).total_cmp(&terms.seconds(b))).unwrap_or(1)
+    let mut best = (f64::INFINITY, 1);
+    for chunks in (0..).map(|power| 1 << power).take_while(|&chunks| chunks <= longest.clamp(1, MAX_CHUNKS)) {
+        let seconds = pipeline.seconds(chunks);
+        if seconds < best.0 {
+            best = (seconds, chunks);
+        }
+        // Where more pieces cost that much, still more of them do.
+        if seconds > 2.0 * best.0 {
+            break;
+        }
+    }
+    best.1
 }
 
 /// Bytes that each link carries. Where trees are moved to all ranks, as if everybody had as many bytes as rank 0.
@@ -113,79 +138,94 @@ pub fn rate(fabric: &Fabric, stage: &Stage) -> f64 {
     used.map(|(link, weight)| link.bandwidth * stage.parts as f64 / weight as f64).fold(f64::INFINITY, f64::min)
 }
 
-/// The parts of the time that do not depend on the number of chunks.
-struct Terms {
-    load: f64,
-    overhead: f64,
-    /// Latency of a path from a root, and the seconds that all bytes of its tree take on it one transfer after another.
-    paths: Vec<(f64, f64)>,
+/// A stage as a pipeline of pieces.
+struct Pipeline<'a> {
+    fabric: &'a Fabric,
+    stage: &'a Stage,
+    /// Of each link the seconds of all bytes that it carries, and of those that one rank puts on it in one tree, at most.
+    loads: Vec<(f64, f64)>,
+    /// Of each rank the overheads for a piece of every tree, and for one of the tree in which it has most messages.
+    overheads: Vec<(f64, f64)>,
+    /// Until when each link is busy with the piece in hand, the number of that piece, and who has put it on the link.
+    busy: Vec<(f64, usize, usize)>,
+    piece: usize,
 }
 
-impl Terms {
-    fn of(fabric: &Fabric, stage: &Stage) -> Terms {
+impl<'a> Pipeline<'a> {
+    fn of(fabric: &'a Fabric, stage: &'a Stage) -> Pipeline<'a> {
         let bytes = link_bytes(fabric, stage);
-        let load = fabric.links.iter().zip(bytes).map(|(link, bytes)| bytes / link.bandwidth).fold(0.0, f64::max);
-        let transfers = || stage.trees.iter().filter(|tree| tree.bytes > 0).flat_map(|tree| &tree.transfers);
-        let messages = if stage.translated.is_some() {
-            // Every transfer is moved to where each rank is its sender.
-            transfers().count() as u64
-        } else {
-            let mut messages = vec![0u64; fabric.ranks.len()];
-            transfers().for_each(|transfer| messages[transfer.0] += 1);
-            messages.into_iter().max().unwrap_or(0)
-        };
-        let overhead = messages as f64 * fabric.message_seconds;
-        let mut paths: Vec<(f64, f64)> = Vec::new();
-        stage.trees.iter().for_each(|tree| add_paths(fabric, stage.operation, tree, &mut paths));
-        Terms { load, overhead, paths: undominated(paths) }
+        let mut largest = vec![0.0f64; fabric.links.len()];
+        let mut overheads = vec![(0.0f64, 0.0f64); fabric.ranks.len()];
+        let own = fabric.message_seconds / 2.0;
+        let mut of_rank = vec![(0.0, 0, 0); fabric.links.len()];
+        let mut messages = vec![0.0; fabric.ranks.len()];
+        for (number, tree) in stage.trees.iter().filter(|tree| tree.bytes > 0).enumerate() {
+            let (reductions, copies) = tree.halves(stage.operation);
+            let from_near =
+                reductions.iter().rev().map(|sent| (sent.1, sent)).chain(copies.iter().map(|sent| (sent.0, sent)));
+            for (near, Transfer(from, to, links)) in from_near {
+                for &link in links {
+                    let (sum, tree_of, rank_of) = &mut of_rank[link as usize];
+                    if (*tree_of, *rank_of) != (number + 1, near) {
+                        (*sum, *tree_of, *rank_of) = (0.0, number + 1, near);
+                    }
+                    *sum += tree.bytes as f64 / fabric.links[link as usize].bandwidth;
+                    largest[link as usize] = largest[link as usize].max(*sum);
+                }
+                messages[*from] += own;
+                messages[*to] += own;
+            }
+            for rank in tree.transfers.iter().flat_map(|transfer| [transfer.0, transfer.1]) {
+                let added = std::mem::take(&mut messages[rank]);
+                overheads[rank] = (overheads[rank].0 + added, overheads[rank].1.max(added));
+            }
+        }
+        if stage.translated.is_some() {
+            // Every transfer is moved to where each rank is its sender, and its receiver.
+            let all = overheads.iter().map(|overhead| overhead.0).sum();
+            overheads = vec![(all, overheads.iter().map(|overhead| overhead.1).fold(0.0, f64::max))];
+        }
+        let loads = fabric.links.iter().zip(bytes).zip(most_of_kind(fabric, stage, largest));
+        let loads = loads.map(|((link, bytes), largest)| (bytes / link.bandwidth, largest)).collect();
+        Pipeline { fabric, stage, loads, overheads, busy: vec![(0.0, 0, 0); fabric.links.len()], piece: 0 }
     }
 
-    fn seconds(&self, chunks: u64) -> f64 {
+    fn seconds(&mut self, chunks: u64) -> f64 {
         let chunks = chunks as f64;
-        let fill = self.paths.iter().map(|&(latency, bytes)| latency + bytes / chunks).fold(0.0, f64::max);
-        self.load.max(chunks * self.overhead) + fill
+        let stage = self.stage;
+        let crossings = stage.trees.iter().filter(|tree| tree.bytes > 0);
+        let first = crossings.map(|tree| self.crossing(tree, chunks)).fold(0.0, f64::max);
+        let links = self.loads.iter().map(|(all, of_tree)| all - of_tree / chunks);
+        let processors = self.overheads.iter().map(|(all, of_tree)| chunks * all - of_tree);
+        first + links.chain(processors).fold(0.0, f64::max)
     }
-}
 
-/// Only what no other path exceeds in both can be the longest for some number of chunks.
-fn undominated(mut paths: Vec<(f64, f64)>) -> Vec<(f64, f64)> {
-    paths.sort_by(|a, b| b.0.total_cmp(&a.0).then(b.1.total_cmp(&a.1)));
-    let mut most = f64::NEG_INFINITY;
-    paths.retain(|path| {
-        let is_longer = path.1 > most;
-        most = most.max(path.1);
-        is_longer
-    });
-    paths
-}
-
-/// Adds the latency and the time of the bytes from the root to every rank, or to the root; where both are done, there and
-/// back.
-fn add_paths(fabric: &Fabric, operation: Operation, tree: &Tree, paths: &mut Vec<(f64, f64)>) {
-    if tree.bytes == 0 {
-        return;
+    /// Seconds until a piece of a tree has reached all ranks, or the root; where both are done, there and back.
+    fn crossing(&mut self, tree: &Tree, chunks: f64) -> f64 {
+        let bytes = tree.bytes as f64 / chunks;
+        let (reductions, copies) = tree.halves(self.stage.operation);
+        let there = self.below_root(bytes, reductions.iter().rev().map(|sent| (sent.1, sent.0, &sent.2[..])));
+        there + self.below_root(bytes, copies.iter().map(|sent| (sent.0, sent.1, &sent.2[..])))
     }
-    let (reductions, copies) = tree.halves(operation);
-    let there = below_root(fabric, tree.bytes, reductions.iter().rev().map(|sent| (sent.1, sent.0, &sent.2[..])));
-    let back = below_root(fabric, tree.bytes, copies.iter().map(|sent| (sent.0, sent.1, &sent.2[..])));
-    let both = |&(latency, seconds): &(f64, f64)| {
-        back.iter().map(move |other: &(f64, f64)| (latency + other.0, seconds + other.1)).collect::<Vec<_>>()
-    };
-    paths.append(&mut undominated(there.iter().flat_map(both).collect()));
-}
 
-/// Latencies and times of the bytes from the root to ranks below it, by transfers from near to far; no shorter ones.
-fn below_root<'a>(
-    fabric: &Fabric,
-    bytes: u64,
-    transfers: impl Iterator<Item = (usize, usize, &'a [u32])>,
-) -> Vec<(f64, f64)> {
-    let mut depth = vec![(0.0f64, 0.0f64); fabric.ranks.len()];
-    for (near, far, links) in transfers {
-        let path = || links.iter().map(|&link| &fabric.links[link as usize]);
-        let latency = fabric.message_seconds + path().map(|link| link.latency).sum::<f64>();
-        let slowest = path().map(|link| link.bandwidth).fold(f64::INFINITY, f64::min);
-        depth[far] = (depth[near].0 + latency, depth[near].1 + bytes as f64 / slowest);
+    /// Seconds until all have a piece, by transfers from near to far. Sums come as copies go, backwards.
+    fn below_root<'b>(&mut self, bytes: f64, transfers: impl Iterator<Item = (usize, usize, &'b [u32])>) -> f64 {
+        let Pipeline { fabric, busy, piece, .. } = self;
+        *piece += 1;
+        let own = fabric.message_seconds / 2.0;
+        let (mut ready, mut last) = (vec![0.0f64; fabric.ranks.len()], 0.0f64);
+        for (near, far, links) in transfers {
+            ready[near] += own;
+            let path = || links.iter().map(|&link| (link as usize, &fabric.links[link as usize]));
+            // What others put on a link is not in the order of time here, and counted with what it carries in all.
+            let free = |(until, of, by)| if (of, by) == (*piece, near) { until } else { 0.0 };
+            let start = path().map(|(link, _)| free(busy[link])).fold(ready[near], f64::max);
+            let latency: f64 = path().map(|(_, link)| link.latency).sum();
+            let slowest = path().map(|(_, link)| link.bandwidth).fold(f64::INFINITY, f64::min);
+            path().for_each(|(link, of)| busy[link] = (start + bytes / of.bandwidth, *piece, near));
+            ready[far] = start + latency + bytes / slowest + own;
+            last = last.max(ready[far]);
+        }
+        last
     }
-    undominated(depth)
 }

@@ -25,6 +25,7 @@ use crate::bound_of_exchange;
 use crate::fabric::Fabric;
 use crate::partition::{self, Partition};
 use crate::predict;
+use crate::rooted::{costs, downwards, soonest};
 use crate::schedule::{Bound, Collective, Operation, Stage, Transfer, Tree};
 use crate::simplex::Program;
 
@@ -34,6 +35,9 @@ const MAX_SIZE: usize = 1 << 16;
 
 /// Coefficients that solving may change: some seconds. Trees that there are by then are a solution, not the best one.
 const MAX_WORK: u64 = 1 << 32;
+
+/// The same where routes are those of a machine: many trees that differ little are as good, which the programme tries.
+const MAX_WORK_OF_ROUTES: u64 = 1 << 30;
 
 /// Trees that are tried, at most.
 const MAX_TREES: usize = 1500;
@@ -139,35 +143,13 @@ pub fn single(fabric: &Fabric, bytes: u64, element: u64) -> Option<Stage> {
     let paths = Router::of(fabric).all_paths(&latencies);
     let of_cut = bound_of_exchange::of_cut(fabric, Collective::Allreduce, bytes, element);
     let bound = bound_of_exchange::higher(of_cut, partition::best(fabric), bytes);
+    let ranks = fabric.ranks.len();
     let of_root = |root: usize| {
-        let soonest = |path: &dyn Fn(usize, usize) -> Option<f64>| {
-            shallowest(fabric.ranks.len(), root, |from, to| Some(path(from, to)? + fabric.message_seconds))
-        };
-        let there = soonest(&|above, rank| Some(paths[rank][above].as_ref()?.0))?;
-        let back = soonest(&|above, rank| Some(paths[above][rank].as_ref()?.0))?;
+        let there = soonest(ranks, root, |above, rank| Some(costs(fabric, &paths[rank][above].as_ref()?.1, bytes)))?;
+        let back = soonest(ranks, root, |above, rank| Some(costs(fabric, &paths[above][rank].as_ref()?.1, bytes)))?;
         stage_of(fabric, vec![(trees(root, &there, &back, &paths), 1)], bound.clone(), bytes, element)
     };
     (0..fabric.ranks.len()).filter_map(of_root).min_by(|a, b| a.seconds.total_cmp(&b.seconds))
-}
-
-/// The tree over which all ranks are reached soonest from `root` (Dijkstra 1959), by what comes between two of them: who is
-/// above each, the root above itself.
-fn shallowest(ranks: usize, root: usize, seconds: impl Fn(usize, usize) -> Option<f64>) -> Option<Vec<usize>> {
-    let mut soonest: Vec<Option<(f64, usize)>> = vec![None; ranks];
-    let mut left: BTreeSet<usize> = (0..ranks).collect();
-    soonest[root] = Some((0.0, root));
-    while !left.is_empty() {
-        let next = left.iter().filter_map(|&rank| Some((soonest[rank]?.0, rank)));
-        let (reached, rank) = next.min_by(|a, b| a.0.total_cmp(&b.0))?;
-        left.remove(&rank);
-        for &other in &left {
-            let Some(later) = seconds(rank, other).map(|seconds| reached + seconds) else { continue };
-            if soonest[other].is_none_or(|(known, _)| later < known) {
-                soonest[other] = Some((later, rank));
-            }
-        }
-    }
-    soonest.into_iter().map(|known| Some(known?.1)).collect()
 }
 
 /// Whether trees are looked for within seconds.
@@ -212,6 +194,7 @@ fn packed(fabric: &Fabric, interrupt: &Interrupt) -> Option<(Vec<Weighted>, Vec<
     let mut packed: Vec<Trees> = Vec::new();
     let mut prices: Vec<f64> = capacities.iter().map(|capacity| 1.0 / capacity).collect();
     let mut most = f64::INFINITY;
+    let max_work = if fabric.routes.is_some() { MAX_WORK_OF_ROUTES } else { MAX_WORK };
     while packed.len() < MAX_TREES {
         if interrupt.is_requested() {
             return None;
@@ -219,7 +202,7 @@ fn packed(fabric: &Fabric, interrupt: &Interrupt) -> Option<(Vec<Weighted>, Vec<
         let (cost, trees) = router.cheapest(&prices)?;
         let worth: f64 = prices.iter().zip(&capacities).map(|(price, capacity)| price * capacity).sum();
         most = most.min(worth / cost);
-        if !packed.is_empty() && (worth >= most * ENOUGH || program.work() > MAX_WORK) {
+        if !packed.is_empty() && (worth >= most * ENOUGH || program.work() > max_work) {
             break;
         }
         let mut uses = vec![0.0; capacities.len()];
@@ -284,21 +267,6 @@ fn trees(root: usize, there: &[usize], back: &[usize], paths: &[FromRank]) -> Tr
     }
 }
 
-/// The edges of a tree from its root on, level by level.
-fn downwards(root: usize, above: &[usize]) -> Vec<(usize, usize)> {
-    let mut below = vec![Vec::new(); above.len()];
-    (0..above.len()).filter(|&rank| rank != root).for_each(|rank| below[above[rank]].push(rank));
-    let mut order = vec![root];
-    let mut edges = Vec::with_capacity(above.len() - 1);
-    let mut next = 0;
-    while let Some(&rank) = order.get(next) {
-        edges.extend(below[rank].iter().map(|&lower| (rank, lower)));
-        order.extend(&below[rank]);
-        next += 1;
-    }
-    edges
-}
-
 /// What paths and trees cost.
 struct Router<'a> {
     fabric: &'a Fabric,
@@ -333,9 +301,16 @@ impl<'a> Router<'a> {
     }
 
     /// Cheapest paths from a rank to others, of those the shortest (Dijkstra 1959). They pass through no rank: a tree that
-    /// branches there costs no more.
+    /// branches there costs no more. On a machine there is one path to each, its route.
     fn paths(&self, rank: usize, prices: &[f64]) -> FromRank {
         let start = self.fabric.ranks[rank];
+        if let Some(routes) = &self.fabric.routes {
+            let priced = |links: Vec<u32>| {
+                let cost = links.iter().map(|&link| prices[link as usize].max(0.0)).sum();
+                (cost, links)
+            };
+            return self.fabric.ranks.iter().map(|&end| routes.path(start, end).map(priced)).collect();
+        }
         let mut reached: Vec<Option<(f64, usize, u32)>> = vec![None; self.out.len()];
         let mut waiting = BinaryHeap::from([Reverse((Cost(0.0), 0usize, start, u32::MAX))]);
         while let Some(Reverse((Cost(cost), hops, vertex, by))) = waiting.pop() {
@@ -481,6 +456,7 @@ mod tests {
             links: links.iter().flat_map(both).collect(),
             message_seconds: 1e-6,
             forwards: false,
+            routes: None,
         }
     }
 

@@ -192,7 +192,10 @@ fn dealt<'a>(
 /// One tree a root in which every rank that has the data sends it on in every round, for numberings with few axes and
 /// with many: few messages, where all that goes from one rank to another is one.
 pub fn binomial(paths: &Paths, edges: &[Edge], ranks: &[usize]) -> Vec<Moved> {
-    let factors = axes(paths, edges);
+    let mut factors = axes(paths, edges);
+    if !factors.iter().any(|extents| extents.len() == 1) {
+        factors.push(vec![ranks.len()]);
+    }
     let moved = |extents: &Vec<usize>| {
         let shape = Shape { extents, order: (0..extents.len()).collect(), line: Line::Binomial };
         let loads = loads(paths, edges.len(), |_| vec![(&shape, 1)])?;
@@ -382,6 +385,20 @@ pub struct Paths {
 }
 
 impl Paths {
+    /// Paths from every rank to all others that it reaches: the routes of its machine, else shortest paths.
+    pub fn of(fabric: &Fabric, edges: &[Edge]) -> Paths {
+        let Fabric { vertices, ranks, forwards, .. } = fabric;
+        let mut paths = Paths::new(vertices.len(), edges, ranks, *forwards);
+        let Some(routes) = &fabric.routes else { return paths };
+        for (from, reached) in paths.reached.iter_mut().enumerate() {
+            for (to, path) in reached {
+                // Who is cut off from a route keeps the path that there is.
+                *path = routes.path(ranks[from], ranks[*to as usize]).unwrap_or_else(|| std::mem::take(path));
+            }
+        }
+        paths
+    }
+
     /// Shortest paths from every rank to all others that it reaches.
     pub fn new(vertices: usize, edges: &[Edge], ranks: &[usize], forwards: bool) -> Paths {
         let mut rank_of = vec![None; vertices];

@@ -87,12 +87,21 @@ impl Translations {
 
 /// What the trees of a stage put on every link, from what those put on it that are written.
 pub fn with_movements<T: AddAssign + Copy + Default>(fabric: &Fabric, stage: &Stage, written: Vec<T>) -> Vec<T> {
+    of_kinds(fabric, stage, written, |sum, value| *sum += value)
+}
+
+/// On every link what is on the written one of its kind that has most.
+pub fn most_of_kind(fabric: &Fabric, stage: &Stage, written: Vec<f64>) -> Vec<f64> {
+    of_kinds(fabric, stage, written, |most, value| *most = most.max(value))
+}
+
+fn of_kinds<T: Copy + Default>(fabric: &Fabric, stage: &Stage, written: Vec<T>, join: impl Fn(&mut T, T)) -> Vec<T> {
     let Some(moves) = stage.translated.as_ref().and_then(|extents| Translations::of(fabric, extents)) else {
         return written;
     };
     // Each link of a kind is where every other one is moved to once.
     let mut of_kind = vec![T::default(); moves.kinds()];
-    written.iter().enumerate().for_each(|(link, &count)| of_kind[moves.kind(link as u32)] += count);
+    written.iter().enumerate().for_each(|(link, &value)| join(&mut of_kind[moves.kind(link as u32)], value));
     (0..written.len()).map(|link| of_kind[moves.kind(link as u32)]).collect()
 }
 
@@ -139,6 +148,7 @@ mod tests {
             links,
             message_seconds: 1e-6,
             forwards: false,
+            routes: None,
         }
     }
 

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use pyo3::prelude::*;
 use weft_base::Interrupt;
-use weft_collectives::{Collective, Fabric, Method, Request, Schedule, verify};
+use weft_collectives::{Collective, Fabric, Method, Request, Schedule, unpredicted, verify};
 
 use crate::errors::{launch_error, usage};
 use crate::interruptible::{interruptible, with_progress};
@@ -14,6 +14,7 @@ use crate::machine::PyMachine;
 #[pyclass(name = "Fabric", module = "weft._core", frozen)]
 pub struct PyFabric {
     fabric: Arc<Fabric>,
+    unpredicted: Option<&'static str>,
 }
 
 #[pymethods]
@@ -22,20 +23,20 @@ impl PyFabric {
     #[staticmethod]
     fn of_machine(machine: &PyMachine) -> PyResult<PyFabric> {
         let fabric = Fabric::of_machine(&machine.0).map_err(usage)?;
-        Ok(PyFabric { fabric: Arc::new(fabric) })
+        Ok(PyFabric { fabric: Arc::new(fabric), unpredicted: unpredicted(&machine.0) })
     }
 
     /// The network whose JSON `text` is; `path` is what messages call it. Raises UsageError.
     #[staticmethod]
     fn parse(text: &str, path: &str) -> PyResult<PyFabric> {
         let fabric = Fabric::from_json(text, path).map_err(usage)?;
-        Ok(PyFabric { fabric: Arc::new(fabric) })
+        Ok(PyFabric { fabric: Arc::new(fabric), unpredicted: Some("which routes messages take") })
     }
 
     /// The same network with these nodes only, as ranks in this order. Raises UsageError.
     fn with_group(&self, nodes: Vec<usize>) -> PyResult<PyFabric> {
         let fabric = self.fabric.with_group(&nodes).map_err(usage)?;
-        Ok(PyFabric { fabric: Arc::new(fabric) })
+        Ok(PyFabric { fabric: Arc::new(fabric), unpredicted: self.unpredicted })
     }
 
     /// What people call it.
@@ -48,6 +49,13 @@ impl PyFabric {
     #[getter]
     fn ranks(&self) -> usize {
         self.fabric.ranks.len()
+    }
+
+    /// What predictions do not know of the messages that cross it, in words; None where they know the routes and what meets on
+    /// them.
+    #[getter]
+    fn unpredicted(&self) -> Option<&'static str> {
+        self.unpredicted
     }
 
     fn __repr__(&self) -> String {

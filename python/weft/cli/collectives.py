@@ -93,7 +93,7 @@ def compile(
     plainly = outputs.show_plainly(_figures(schedule), shown)
     says = not plainly and not speaking.is_quiet()
     if says:
-        _summary(schedule)
+        _summary(schedule, chosen.unpredicted)
         _considered(chosen)
     is_of_form = schedule.form not in ("trees", "reduce-broadcast trees") and schedule.efficiency < _NEAR
     if says and not chosen.interrupted and method == "auto" and is_of_form:
@@ -141,7 +141,7 @@ def _figures(schedule: CollectiveSchedule) -> pl.DataFrame:
     return pl.DataFrame([row])
 
 
-def _summary(schedule: CollectiveSchedule) -> None:
+def _summary(schedule: CollectiveSchedule, unpredicted: str | None = None) -> None:
     from weft import units
 
     of_root = f" with root {schedule.root}" if schedule.root is not None else ""
@@ -152,6 +152,8 @@ def _summary(schedule: CollectiveSchedule) -> None:
     )
     optimum = schedule.bytes / schedule.bound_seconds
     typer.echo(f"  predicted           {units.seconds(schedule.predicted_seconds)}")
+    if unpredicted is not None:
+        typer.echo(f"    not knowing       {unpredicted}")
     typer.echo(f"    at least          {units.seconds(schedule.bound_seconds)}  ({_scope(schedule)})")
     typer.echo(f"  bandwidth           {units.rate(optimum * schedule.efficiency)}  (buffer by time, for long buffers)")
     typer.echo(f"    at most           {units.rate(optimum)}  (certified; {schedule.efficiency:.2%} of it is reached)")

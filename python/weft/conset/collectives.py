@@ -39,6 +39,9 @@ class Collective:
         Form, predicted seconds, and seconds in virtual time where that was looked at, of all that was chosen from.
     interrupted
         Whether Ctrl-C ended the search: the schedule is the best so far.
+    unpredicted
+        What predictions do not know of the messages, in words: the routes that they take on a graph, say. None where
+        they know the routes of the machine and what meets on them, though not when.
 
     Examples
     --------
@@ -53,9 +56,14 @@ class Collective:
     described: Machine | None = None
     considered: tuple[tuple[str, float, float | None], ...] = ()
     interrupted: bool = False
+    unpredicted: str | None = None
 
     def predict(self) -> float:
         """Seconds by the model of latency, message overhead and bandwidth of the links.
+
+        On a machine messages share the links of its own routes, which the schedule's paths are; the model counts what
+        meets there, but not when (`considered` and :meth:`simulate` have seconds in virtual time). Where `unpredicted`
+        is not None, it knows less.
 
         Examples
         --------
@@ -225,7 +233,7 @@ def compile(
         network, collective, length, element_bytes, root, method, described, effort
     )  # fmt: skip
     schedule.verify()
-    return Collective(schedule, described, tuple(considered), interrupted)
+    return Collective(schedule, described, tuple(considered), interrupted, network.unpredicted)
 
 
 def fabric(on: str | os.PathLike[str] | Machine) -> tuple[Fabric, Machine | None]:

@@ -39,6 +39,7 @@ fn torus(extents: &[usize], speeds: &[f64]) -> Fabric {
         links: ends.filter(|(from, to)| from != to).map(link).collect(),
         message_seconds: 1e-6,
         forwards: true,
+        routes: None,
     }
 }
 

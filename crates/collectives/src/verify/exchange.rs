@@ -261,7 +261,7 @@ fn check_sets(schedule: &Schedule, bound: &Bound) -> Result<(), String> {
 /// time for all rounds together.
 fn seconds(schedule: &Schedule, exchange: &Exchange) -> f64 {
     let fabric = &schedule.fabric;
-    let overhead = fabric.message_seconds;
+    let overhead = fabric.message_seconds / 2.0;
     let mut times = vec![0.0f64; fabric.ranks.len()];
     let mut whole = std::collections::BTreeMap::<u32, f64>::new();
     for round in &exchange.rounds {
@@ -274,6 +274,7 @@ fn seconds(schedule: &Schedule, exchange: &Exchange) -> f64 {
             }
         }
         let mut sent = vec![0u32; fabric.ranks.len()];
+        let mut received = sent.clone();
         let mut after = times.clone();
         for Message(route, _, bytes) in &round.messages {
             let Transfer(from, to, links) = &exchange.routes[*route as usize];
@@ -286,9 +287,13 @@ fn seconds(schedule: &Schedule, exchange: &Exchange) -> f64 {
             }
             let behind = (f64::from(sent[*from]) * overhead).max(fullest - own);
             sent[*from] += 1;
+            received[*to] += 1;
             let gone = times[*from] + behind + overhead + own;
-            after[*from] = after[*from].max(gone).max(times[*from] + f64::from(sent[*from]) * overhead);
-            after[*to] = after[*to].max(gone + latency);
+            after[*from] = after[*from].max(gone);
+            after[*to] = after[*to].max(gone + latency + overhead);
+        }
+        for (rank, after) in after.iter_mut().enumerate() {
+            *after = after.max(times[rank] + f64::from(sent[rank] + received[rank]) * overhead);
         }
         times = after;
     }

@@ -443,16 +443,24 @@ impl Checker<'_> {
             for (&link, bytes) in &crossing {
                 carried[link as usize] += bytes / self.fabric.links[link as usize].bandwidth;
             }
+            let earlier = free.clone();
+            let mut sent: BTreeMap<usize, u32> = BTreeMap::new();
+            let mut received: BTreeMap<usize, u32> = BTreeMap::new();
             for pair in now {
                 let (_, links, needed) = &messages[&pair];
-                let ready = needed.iter().map(|needed| arrived[needed]).fold(free[pair.0], f64::max);
+                let number = sent.entry(pair.0).or_default();
+                let begin = earlier[pair.0] + f64::from(*number) * 0.5 * self.fabric.message_seconds;
+                *number += 1;
+                let ready = needed.iter().map(|needed| arrived[needed]).fold(begin, f64::max);
                 let (mut latency, mut busy) = (self.fabric.message_seconds, 0.0f64);
                 for link in links.iter() {
                     latency += self.fabric.links[*link as usize].latency;
                     busy = busy.max(crossing[link] / self.fabric.links[*link as usize].bandwidth);
                 }
-                free[pair.0] = ready + self.fabric.message_seconds.max(busy);
-                let there = ready + latency + busy;
+                free[pair.0] = free[pair.0].max(ready + 0.5 * self.fabric.message_seconds + busy);
+                let before = received.entry(pair.1).or_default();
+                let there = ready + latency + busy + f64::from(*before) * 0.5 * self.fabric.message_seconds;
+                *before += 1;
                 last = last.max(there);
                 here.push((pair, there));
             }
@@ -462,49 +470,95 @@ impl Checker<'_> {
         Ok(carried.into_iter().fold(last, f64::max))
     }
 
+    /// The first piece of the tree that it takes longest to cross, and behind it all that a link or a processor still has to
+    /// do for the other pieces and trees.
     fn pipelined_seconds(&self) -> f64 {
         let chunks = self.stage.chunks as f64;
-        let mut carried = vec![0.0; self.fabric.links.len()];
-        let mut sent = vec![0.0; self.fabric.ranks.len()];
-        let mut fill = 0.0f64;
+        let (links, ranks) = (self.fabric.links.len(), self.fabric.ranks.len());
+        let (mut carried, mut largest) = (vec![0.0f64; links], vec![0.0f64; links]);
+        let (mut handled, mut most) = (vec![0.0f64; ranks], vec![0.0f64; ranks]);
+        let mut first = 0.0f64;
         for tree in self.stage.trees.iter().filter(|tree| tree.bytes > 0) {
-            let bytes = tree.bytes as f64;
-            let mut latest = vec![0.0f64; self.fabric.ranks.len()];
-            // The longest way to the root, and from it.
-            let mut longest = [0.0f64; 2];
-            let mut visit = |is_copy: bool, Transfer(sender, receiver, links): &Transfer| {
-                let mut pace = 0.0f64;
-                let mut cost = self.fabric.message_seconds;
-                for &link in links {
-                    carried[link as usize] += bytes / self.fabric.links[link as usize].bandwidth;
-                    pace = pace.max(1.0 / self.fabric.links[link as usize].bandwidth);
-                    cost += self.fabric.links[link as usize].latency;
-                }
-                sent[*sender] += self.fabric.message_seconds;
-                cost += bytes / chunks * pace;
-                let (near, far) = if is_copy { (sender, receiver) } else { (receiver, sender) };
-                latest[*far] = latest[*near] + cost;
-                longest[usize::from(is_copy)] = longest[usize::from(is_copy)].max(latest[*far]);
-            };
-            match self.stage.operation {
-                Operation::Copy => tree.transfers.iter().for_each(|transfer| visit(true, transfer)),
-                Operation::Reduce => tree.transfers.iter().rev().for_each(|transfer| visit(false, transfer)),
-                Operation::ReduceBroadcast => {
-                    // The root is at no distance both ways, and every other rank's distance is set before it is asked for.
-                    let (there, back) = tree.transfers.split_at(tree.transfers.len() / 2);
-                    there.iter().rev().for_each(|transfer| visit(false, transfer));
-                    back.iter().for_each(|transfer| visit(true, transfer));
+            let mut ends: BTreeMap<usize, f64> = BTreeMap::new();
+            // Who put what on a link last, and how much since somebody else did.
+            let mut last: BTreeMap<u32, (usize, f64)> = BTreeMap::new();
+            let (sums, copies) = tree.transfers.split_at(self.reductions(tree));
+            let outwards = sums.iter().rev().map(|sum| (sum.1, sum)).chain(copies.iter().map(|copy| (copy.0, copy)));
+            for (near, Transfer(sender, receiver, path)) in outwards {
+                *ends.entry(*sender).or_default() += 0.5 * self.fabric.message_seconds;
+                *ends.entry(*receiver).or_default() += 0.5 * self.fabric.message_seconds;
+                for link in path {
+                    let seconds = tree.bytes as f64 / self.fabric.links[*link as usize].bandwidth;
+                    carried[*link as usize] += seconds;
+                    let before = last.get(link).filter(|(rank, _)| *rank == near).map_or(0.0, |(_, before)| *before);
+                    last.insert(*link, (near, before + seconds));
+                    largest[*link as usize] = largest[*link as usize].max(before + seconds);
                 }
             }
-            fill = fill.max(longest[0] + longest[1]);
+            for (rank, seconds) in ends {
+                handled[rank] += seconds;
+                most[rank] = most[rank].max(seconds);
+            }
+            first = first.max(self.first_piece(tree));
         }
-        // A transfer is moved once to where each rank is its sender.
-        let all = self.kinds.as_ref().map(|_| sent.iter().sum::<f64>());
-        let carried = self.with_movements(carried);
-        let sent = all.map_or(sent, |all| vec![all]);
-        let load = carried.into_iter().fold(0.0, f64::max);
-        let busy = sent.into_iter().fold(0.0, f64::max) * chunks;
-        load.max(busy) + fill
+        let mut behind = 0.0f64;
+        if let Some(kinds) = &self.kinds {
+            largest = kinds.most(&largest);
+        }
+        for (carried, largest) in self.with_movements(carried).into_iter().zip(largest) {
+            behind = behind.max(carried - largest / chunks);
+        }
+        if self.kinds.is_some() {
+            // A transfer is moved once to where each rank is its sender, and once to where it is its receiver.
+            let most = most.into_iter().fold(0.0, f64::max);
+            behind = behind.max(handled.into_iter().sum::<f64>() * chunks - most);
+        } else {
+            for (handled, most) in handled.into_iter().zip(most) {
+                behind = behind.max(handled * chunks - most);
+            }
+        }
+        first + behind
+    }
+
+    /// How many transfers of a tree reduce, which are the first ones.
+    fn reductions(&self, tree: &Tree) -> usize {
+        match self.stage.operation {
+            Operation::Copy => 0,
+            Operation::Reduce => tree.transfers.len(),
+            Operation::ReduceBroadcast => tree.transfers.len() / 2,
+        }
+    }
+
+    /// When the last rank has a piece that nothing else is in the way of, or the root has its sum. Sums take as long as copies
+    /// would the other way.
+    fn first_piece(&self, tree: &Tree) -> f64 {
+        let bytes = tree.bytes as f64 / self.stage.chunks as f64;
+        let half = 0.5 * self.fabric.message_seconds;
+        let spread = |transfers: &mut dyn Iterator<Item = (usize, usize, &Vec<u32>)>| {
+            let mut until: BTreeMap<u32, (usize, f64)> = BTreeMap::new();
+            let mut clock = vec![0.0f64; self.fabric.ranks.len()];
+            let mut end = 0.0f64;
+            for (near, far, path) in transfers {
+                clock[near] += half;
+                let mut begin = clock[near];
+                let (mut latency, mut pace) = (0.0f64, 0.0f64);
+                for link in path {
+                    let own = until.get(link).filter(|(rank, _)| *rank == near);
+                    begin = begin.max(own.map_or(0.0, |(_, end)| *end));
+                    latency += self.fabric.links[*link as usize].latency;
+                    pace = pace.max(1.0 / self.fabric.links[*link as usize].bandwidth);
+                }
+                for link in path {
+                    until.insert(*link, (near, begin + bytes / self.fabric.links[*link as usize].bandwidth));
+                }
+                clock[far] = begin + latency + bytes * pace + half;
+                end = end.max(clock[far]);
+            }
+            end
+        };
+        let (sums, copies) = tree.transfers.split_at(self.reductions(tree));
+        spread(&mut sums.iter().rev().map(|Transfer(sender, receiver, path)| (*receiver, *sender, path)))
+            + spread(&mut copies.iter().map(|Transfer(sender, receiver, path)| (*sender, *receiver, path)))
     }
 }
 

@@ -58,6 +58,15 @@ impl Kinds {
         Ok(Kinds { of_link, count })
     }
 
+    /// On every link what is on the written one of its kind that has most.
+    pub fn most(&self, written: &[f64]) -> Vec<f64> {
+        let mut of_kind = vec![0.0f64; self.count];
+        for (value, &kind) in written.iter().zip(&self.of_link) {
+            of_kind[kind] = of_kind[kind].max(*value);
+        }
+        self.of_link.iter().map(|&kind| of_kind[kind]).collect()
+    }
+
     /// On every link what is on all written ones of its kind together: a movement takes each of them to it.
     pub fn spread<T: std::iter::Sum<T> + Copy>(&self, written: &[T]) -> Vec<T> {
         let mut of_kind: Vec<Vec<T>> = vec![Vec::new(); self.count];
