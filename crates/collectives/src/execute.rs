@@ -15,7 +15,7 @@ use crate::translation::Translations;
 
 /// Pieces that a rank sends another before the first of them has left, at most: what is under way while the receiver is asked
 /// whether it is ready for the next ones.
-const MAX_UNDER_WAY: usize = 4;
+const MAX_IN_FLIGHT: usize = 4;
 
 /// The part of one rank in one tree.
 #[derive(Clone, Debug)]
@@ -212,13 +212,13 @@ impl Timed {
                 self.accept(comm, role.operation, piece.start, &received, buffer).await;
             }
             for &(to, tag) in &role.sends {
-                let under_way = sends.entry(to).or_default();
-                if under_way.len() == MAX_UNDER_WAY
-                    && let Some(send) = under_way.pop_front()
+                let in_flight = sends.entry(to).or_default();
+                if in_flight.len() == MAX_IN_FLIGHT
+                    && let Some(send) = in_flight.pop_front()
                 {
                     send.await?;
                 }
-                under_way.push_back(comm.isend(to, tag, buffer.part(piece.start, piece.end)));
+                in_flight.push_back(comm.isend(to, tag, buffer.part(piece.start, piece.end)));
             }
         }
         for send in sends.into_values().flatten() {
