@@ -51,14 +51,16 @@ pub fn costs(fabric: &Fabric, links: &[u32], bytes: u64) -> Costs {
     (end + latency + busy + end, end.max(busy))
 }
 
+/// Who has the data, when it can send it next, and whom it reaches, the nearest last.
+type Holder = (usize, f64, Vec<(Costs, usize)>);
+
 /// The tree that grows by who can be reached soonest (Karp, Sahay, Santos and Schauser 1993): a rank that has the data sends
 /// it again and again, each time after the overhead of the last or when that has left the link, whichever is later. Where all
 /// ranks are as far from each other it is optimal. Who is above each rank, the root above itself; `None` where somebody is
 /// not reached.
 pub fn soonest(ranks: usize, root: usize, costs: impl Fn(usize, usize) -> Option<Costs>) -> Option<Vec<usize>> {
     let mut above = vec![usize::MAX; ranks];
-    // Who has the data, when each can send it next, and whom it reaches, the nearest last.
-    let mut holders: Vec<(usize, f64, Vec<(Costs, usize)>)> = Vec::with_capacity(ranks);
+    let mut holders: Vec<Holder> = Vec::with_capacity(ranks);
     let (mut reached, mut from, mut there) = (root, root, 0.0);
     loop {
         above[reached] = from;

@@ -53,14 +53,11 @@ impl Routes {
 
     /// The same routes where only some links are left, which keep their order.
     pub fn kept(&self, is_kept: impl Fn(u32) -> bool) -> Routes {
-        let mut next = 0;
         let mut order: Vec<usize> = (0..self.number.len()).filter(|&link| self.number[link] != LEFT_OUT).collect();
         order.sort_unstable_by_key(|&link| self.number[link]);
         let mut number = vec![LEFT_OUT; self.number.len()];
-        for link in order.into_iter().filter(|&link| is_kept(self.number[link])) {
-            number[link] = next;
-            next += 1;
-        }
+        let left = order.into_iter().filter(|&link| is_kept(self.number[link]));
+        left.enumerate().for_each(|(new, link)| number[link] = new as u32);
         Routes { number: number.into(), ..self.clone() }
     }
 
