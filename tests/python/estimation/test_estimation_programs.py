@@ -240,6 +240,30 @@ def run(monkeypatch, capsys, name, *words):
         ("runoff_voting", ["--size", "1", "--machine", "cm2-8k"]),
         ("velocity_analysis", ["--size", "65"]),
         ("velocity_analysis", ["--size", "1"]),
+        ("credit_risk", ["--size", "101"]),
+        ("credit_risk", ["--size", "1", "--machine", "cm2-8k"]),
+        ("elliptic_curve", ["--size", "37"]),
+        ("elliptic_curve", ["--size", "1", "--machine", "cm2-8k"]),
+        ("enzyme_kinetics", ["--size", "101"]),
+        ("enzyme_kinetics", ["--size", "1", "--machine", "cm2-8k"]),
+        ("evacuation", ["--size", "31"]),
+        ("evacuation", ["--size", "1", "--machine", "cm2-8k"]),
+        ("gravity_anomaly", ["--size", "11"]),
+        ("gravity_anomaly", ["--size", "1", "--machine", "cm2-8k"]),
+        ("l_system", ["--size", "23"]),
+        ("l_system", ["--size", "1", "--machine", "cm2-8k"]),
+        ("prisoners_dilemma", ["--size", "13"]),
+        ("prisoners_dilemma", ["--size", "1", "--machine", "cm2-8k"]),
+        ("radar_detection", ["--size", "131"]),
+        ("radar_detection", ["--size", "1", "--machine", "cm2-8k"]),
+        ("reed_muller", ["--size", "67"]),
+        ("reed_muller", ["--size", "1", "--machine", "cm2-8k"]),
+        ("rna_folding", ["--size", "29"]),
+        ("rna_folding", ["--size", "1", "--machine", "cm2-8k"]),
+        ("tides", ["--size", "503"]),
+        ("tides", ["--size", "1", "--machine", "cm2-8k"]),
+        ("tomography", ["--size", "41"]),
+        ("tomography", ["--size", "2", "--machine", "cm2-8k"]),
     ],
 )
 def test_the_program_passes(monkeypatch, capsys, native, name, words):
@@ -261,6 +285,7 @@ LINES = (
     *("survival", "waiting_times"),
     *("burrows_wheeler", "calendars", "epidemic", "galaxy_pairs", "parsimony", "product_code", "reinsurance"),
     *("runoff_voting", "velocity_analysis"),
+    *("credit_risk", "elliptic_curve", "enzyme_kinetics", "l_system", "radar_detection", "reed_muller", "tides"),
 )
 
 SIDES = (
@@ -271,6 +296,7 @@ SIDES = (
     *("block_matching", "power_iteration", "triangles"),
     *("drainage", "volume_rendering"),
     *("granulometry", "map_projection", "powder_pattern"),
+    *("evacuation", "gravity_anomaly", "prisoners_dilemma", "rna_folding", "tomography"),
 )
 """Programs whose size is that of one side."""
 
@@ -311,6 +337,7 @@ def test_an_answer_from_another_problem_fails(monkeypatch, capsys, name):
         ("coloring", ["--size", "1"], "expected at least two vertices"),
         ("poker", ["--size", "0"], "expected at least one game"),
         ("powder_pattern", ["--size", "0"], "expected indices up to at least one"),
+        ("evacuation", ["--steps", "0"], "expected at least one square and one step"),
     ],
 )
 def test_what_it_cannot_do_it_says(name, words, message):
