@@ -7,12 +7,13 @@ axis 0, +1, -1 along axis 1, ... in Fortran's sense.
 from __future__ import annotations
 
 import ctypes
-import importlib.util
+import functools
 import platform
 import shutil
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -73,6 +74,7 @@ def with_numba(x: np.ndarray, out: list[np.ndarray]) -> Call:
     return lambda: kernel(x, *outputs)
 
 
+@functools.cache
 def numba_kernel(rank: int) -> Callable[..., None]:
     """One loop nest that writes all outputs, with the neighbours' indices taken out of the inner loops."""
     outputs = [f"o{number}" for number in range(2 * rank)]
@@ -91,18 +93,11 @@ def numba_kernel(rank: int) -> Callable[..., None]:
         index = [*here]
         index[axis] = f"{'u' if by > 0 else 'd'}{axis}"
         lines.append(f"{margin}o{number}[{', '.join(here)}] = x[{', '.join(index)}]")
-    # A module of its own, so that numba can keep what it has compiled.
-    folder = HERE / "__pycache__"
-    folder.mkdir(exist_ok=True)
-    path = folder / f"numba_shifts_{rank}.py"
-    path.write_text("import numba\n\n\n@numba.njit(cache=True)\n" + "\n".join(lines) + "\n")
-    spec = importlib.util.spec_from_file_location(path.stem, path)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[path.stem] = module
-    spec.loader.exec_module(module)
-    kernel: Callable[..., None] = module.fused
+    import numba
+
+    names: dict[str, Any] = {}
+    exec("\n".join(lines), names)
+    kernel: Callable[..., None] = numba.njit(names["fused"])
     return kernel
 
 
