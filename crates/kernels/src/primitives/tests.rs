@@ -101,7 +101,12 @@ fn mask_bytes(seed: u64, length: usize, density: u64) -> Vec<Bool8> {
 /// What the combination comes to, of what was selected: None for nothing.
 fn combined<T: Number>(combination: Combination, one: Option<T>, value: T) -> T {
     let Some(one) = one else { return value };
+    let is_negative = |number: T| matches!(number.scalar(), Scalar::Float(number) if number.is_sign_negative());
     match (combination, T::TYPE) {
+        // Whole numbers have no zero of that sign.
+        (Combination::Multiply, kind) if kind.is_float() && is_zero(exact(one), exact(value)) => {
+            T::nearest(if is_negative(one) == is_negative(value) { 0.0 } else { -0.0 })
+        }
         (Combination::Max, _) => one.larger(value),
         (Combination::Min, _) => one.smaller(value),
         _ => {
@@ -116,6 +121,11 @@ fn combined<T: Number>(combination: Combination, one: Option<T>, value: T) -> T 
             })
         }
     }
+}
+
+/// Whether a product is.
+fn is_zero(one: Exact, value: Exact) -> bool {
+    matches!((one, value), (Exact::Value(0), Exact::Value(_)) | (Exact::Value(_), Exact::Value(0)))
 }
 
 fn exact<T: Element>(value: T) -> Exact {
