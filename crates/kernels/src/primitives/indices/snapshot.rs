@@ -64,6 +64,29 @@ impl Copied<'_> {
     }
 }
 
+/// Private copies of those indices of a stretch of elements that are within bounds, each with its element in one number: to
+/// move numbers together takes as long as all else, so that there is one for both.
+#[derive(Clone, Copy)]
+pub(in super::super) struct Within<'b>(&'b [usize]);
+
+/// Bits of the element in such a number.
+const ELEMENT_BITS: u32 = BLOCK.ilog2();
+
+const _: () = assert!(BLOCK.is_power_of_two());
+
+impl Within<'_> {
+    /// How many they are.
+    pub(in super::super) fn len(self) -> usize {
+        self.0.len()
+    }
+
+    /// Calls `work` with each element, counted from the first one of the stretch, and its index.
+    #[inline(always)]
+    pub(in super::super) fn for_each(self, mut work: impl FnMut(usize, usize)) {
+        self.0.iter().for_each(|&both| work(both % BLOCK, both >> ELEMENT_BITS));
+    }
+}
+
 /// An array of indices that others may write while it is read. There is no reference to its elements, which would
 /// promise that they do not change.
 #[derive(Clone, Copy)]
@@ -229,7 +252,7 @@ impl<'a, I: Index> SharedIndices<'a, I> {
         }
     }
 
-    /// Copies of the indices of some elements, a [`Block`] at most, that are below `extent` above `origin`, by what they are
+    /// Copies of the indices of some elements, [`BLOCK`] at most, that are below `extent` above `origin`, by what they are
     /// above it.
     #[inline(always)]
     pub(in super::super) fn copy_within<'b>(
@@ -237,36 +260,35 @@ impl<'a, I: Index> SharedIndices<'a, I> {
         elements: Range<usize>,
         [origin, extent]: [usize; 2],
         block: &'b mut Block,
-    ) -> Copied<'b> {
-        assert!(elements.start <= elements.end && elements.end <= self.length && elements.len() <= CAPACITY);
+    ) -> Within<'b> {
+        assert!(elements.start <= elements.end && elements.end <= self.length && elements.len() <= BLOCK);
+        assert!(extent <= usize::MAX >> ELEMENT_BITS);
         // SAFETY: the elements are some of the array, which is readable and aligned (a condition of `new`), and no more
         // than the block has room for; so many are initialised in it as are said to be kept.
         unsafe {
-            let kept = within::<I>(self.address(elements.start), elements.len(), [origin, extent], block);
-            Copied {
-                indices: &*(&raw const block.indices[..kept] as *const [usize]),
-                elements: Some(&*(&raw const block.elements[..kept] as *const [u32])),
-            }
+            let both = block.indices.as_mut_ptr().cast();
+            let kept = within::<I>(self.address(elements.start), elements.len(), [origin, extent], both);
+            Within(&*(&raw const block.indices[..kept] as *const [usize]))
         }
     }
 }
 
-/// Copies those of so many indices that are below `extent` above `origin`, by what they are above it, and which elements
-/// have them, to the beginning of the block. Says how many they are.
+/// Copies those of so many indices that are below `extent` above `origin`, by what they are above it, each with its element
+/// below ([`Within`]). Says how many they are.
 ///
 /// # Safety
 ///
-/// As many are readable and aligned, and others may write them; the block has room for as many.
+/// As many are readable and aligned, and others may write them; `to` is the beginning of a [`Block`], and has room for as
+/// many.
 #[inline(always)]
-unsafe fn within<I: Index>(from: *const I, count: usize, bounds: [usize; 2], block: &mut Block) -> usize {
-    let (indices, elements) = (block.indices.as_mut_ptr().cast(), block.elements.as_mut_ptr().cast());
-    // SAFETY: the indices are readable and the block has room (this function's conditions), and the level says that the
+unsafe fn within<I: Index>(from: *const I, count: usize, bounds: [usize; 2], to: *mut usize) -> usize {
+    // SAFETY: the indices are readable and `to` has room (this function's conditions), and the level says that the
     // processor has the instructions.
     unsafe {
         match level() {
             #[cfg(target_arch = "x86_64")]
-            Level::Avx512 => vectors::within_512::<I>(from, count, bounds, indices, elements),
-            _ => within_each::<I>(from, count, bounds, indices, elements),
+            Level::Avx512 => vectors::within_512::<I>(from, count, bounds, to),
+            _ => within_each::<I>(from, count, bounds, to),
         }
     }
 }
@@ -275,22 +297,15 @@ unsafe fn within<I: Index>(from: *const I, count: usize, bounds: [usize; 2], blo
 ///
 /// # Safety
 ///
-/// As there; both are beginnings of a [`Block`].
-unsafe fn within_each<I: Index>(
-    from: *const I,
-    count: usize,
-    [origin, extent]: [usize; 2],
-    indices: *mut usize,
-    elements: *mut u32,
-) -> usize {
+/// As there.
+unsafe fn within_each<I: Index>(from: *const I, count: usize, [origin, extent]: [usize; 2], to: *mut usize) -> usize {
     let mut kept = 0;
     for element in 0..count {
         // SAFETY: the element is readable and aligned (this function's conditions), and no more are kept than were looked
         // at. Whoever writes it meanwhile makes the value any, which is compared after this one read.
         unsafe {
             let index = from.add(element).read_volatile().unsigned().wrapping_sub(origin);
-            indices.add(kept).write(index);
-            elements.add(kept).write(element as u32);
+            to.add(kept).write(index << ELEMENT_BITS | element);
             kept += usize::from(index < extent);
         }
     }
@@ -522,29 +537,34 @@ mod tests {
 
     #[test]
     fn every_level_finds_those_within() {
-        for count in (0..=35).chain([BLOCK - 1, BLOCK, CAPACITY]) {
+        const LARGEST: usize = usize::MAX >> ELEMENT_BITS;
+        for count in (0..=35).chain([BLOCK - 1, BLOCK]) {
             let values = indices(count, |value| value, [i64::MIN, i64::MAX]);
-            for [origin, extent] in [[0, 0], [0, 300], [100, 250], [0, usize::MAX], [usize::MAX - 50, 40]] {
+            for [origin, extent] in
+                [[0, 0], [0, 300], [100, 250], [0, LARGEST], [LARGEST, LARGEST], [usize::MAX - 50, 40]]
+            {
                 let above = |index: i64| (index as usize).wrapping_sub(origin);
                 let wanted = || values.iter().enumerate().filter(|&(_, &index)| above(index) < extent);
                 let expected: (Vec<usize>, Vec<u32>) = wanted().map(|(i, &index)| (above(index), i as u32)).unzip();
                 for level in Level::available() {
                     let mut block = Block::new();
-                    let (copies, elements) = (block.indices.as_mut_ptr().cast(), block.elements.as_mut_ptr().cast());
+                    let to = block.indices.as_mut_ptr().cast();
                     // SAFETY: the processor has the level, and a block has room for as many as it holds.
                     let kept = unsafe {
                         match level {
                             #[cfg(target_arch = "x86_64")]
-                            Level::Avx512 => {
-                                vectors::within_512(values.as_ptr(), count, [origin, extent], copies, elements)
-                            }
-                            _ => within_each(values.as_ptr(), count, [origin, extent], copies, elements),
+                            Level::Avx512 => vectors::within_512(values.as_ptr(), count, [origin, extent], to),
+                            _ => within_each(values.as_ptr(), count, [origin, extent], to),
                         }
                     };
                     // SAFETY: as many were written.
-                    let result: (Vec<usize>, Vec<u32>) = (0..kept)
-                        .map(|i| unsafe { (block.indices[i].assume_init(), block.elements[i].assume_init()) })
-                        .unzip();
+                    let kept: Vec<usize> =
+                        block.indices[..kept].iter().map(|both| unsafe { both.assume_init() }).collect();
+                    let mut result = (Vec::new(), Vec::new());
+                    Within(&kept).for_each(|element, index| {
+                        result.0.push(index);
+                        result.1.push(element as u32);
+                    });
                     assert_eq!(result, expected, "{level}, {count} indices");
                 }
             }

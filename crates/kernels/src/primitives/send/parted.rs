@@ -82,7 +82,7 @@ fn mark_range<I: Index>(index: SharedIndices<'_, I>, low: usize, marks: &mut [u8
         }
         let end = index.len().min(start + BLOCK);
         let copied = index.copy_within(start..end, [low, marks.len()], &mut block);
-        marked += copied.indices.len();
+        marked += copied.len();
         copied.for_each(|_, index| {
             // SAFETY: indices of the copy are below the number of marks.
             unsafe { *marks.get_unchecked_mut(index) = 1 };
@@ -109,7 +109,7 @@ fn deliver_range<T: Element, I: Index, C: Combine<T>>(
         let end = x.len().min(start + BLOCK);
         let x = x.part(start..end);
         let copied = index.copy_within(start..end, [low, out.len()], &mut block);
-        delivered += copied.indices.len();
+        delivered += copied.len();
         copied.for_each(|element, index| {
             // SAFETY: elements are of the block, and so far above `low` `out` has an element.
             unsafe { combine::<T, C>(x, element, out, index) };

@@ -5,7 +5,7 @@ use std::arch::x86_64::*;
 
 use super::super::super::element::Bool8;
 use super::super::{Index, IndexRange};
-use super::{bounded_each, look_at_each};
+use super::{ELEMENT_BITS, bounded_each, look_at_each};
 
 /// Indices of a register of AVX-512.
 pub(in super::super::super) const LANES: usize = 8;
@@ -135,17 +135,16 @@ pub(super) unsafe fn selected_512<I: Index>(
 ///
 /// # Safety
 ///
-/// As there, `indices` and `elements` are a block's, and the processor has AVX-512.
-#[target_feature(enable = "avx512f,avx512bw,avx512vl")]
+/// As there, and the processor has AVX-512.
+#[target_feature(enable = "avx512f")]
 pub(super) unsafe fn within_512<I: Index>(
     from: *const I,
     count: usize,
     [origin, extent]: [usize; 2],
-    indices: *mut usize,
-    elements: *mut u32,
+    to: *mut usize,
 ) -> usize {
     let (origin, extent) = (_mm512_set1_epi64(origin as i64), _mm512_set1_epi64(extent as i64));
-    let mut numbers = _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7);
+    let mut elements = _mm512_setr_epi64(0, 1, 2, 3, 4, 5, 6, 7);
     let mut kept = 0;
     by_lanes(count, |element, lanes| {
         // SAFETY: the elements of the lanes are readable (this function's conditions), and a block has room for whole
@@ -153,11 +152,11 @@ pub(super) unsafe fn within_512<I: Index>(
         unsafe {
             let index = _mm512_sub_epi64(load_512(from.add(element), lanes), origin);
             let wanted = _mm512_mask_cmplt_epu64_mask(lanes, index, extent);
-            _mm512_storeu_si512(indices.add(kept).cast(), _mm512_maskz_compress_epi64(wanted, index));
-            _mm256_storeu_si256(elements.add(kept).cast(), _mm256_maskz_compress_epi32(wanted, numbers));
+            let both = _mm512_or_si512(_mm512_slli_epi64::<ELEMENT_BITS>(index), elements);
+            _mm512_storeu_si512(to.add(kept).cast(), _mm512_maskz_compress_epi64(wanted, both));
             kept += wanted.count_ones() as usize;
         }
-        numbers = _mm256_add_epi32(numbers, _mm256_set1_epi32(LANES as i32));
+        elements = _mm512_add_epi64(elements, _mm512_set1_epi64(LANES as i64));
     });
     kept
 }
