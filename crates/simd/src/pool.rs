@@ -17,8 +17,8 @@ const LINGERING: Duration = Duration::from_micros(100);
 /// Looks between two of the clock, and at whether another thread wants the processor.
 const LOOKS: usize = 32;
 
-/// Waits for so long until something is there; whether it is.
-fn lingered(is_there: impl Fn() -> bool) -> bool {
+/// Waits for so long until something is there; whether it is. Now and then `meanwhile` is called.
+fn lingered(is_there: impl Fn() -> bool, meanwhile: impl Fn()) -> bool {
     let start = Instant::now();
     loop {
         for _ in 0..LOOKS {
@@ -31,6 +31,7 @@ fn lingered(is_there: impl Fn() -> bool) -> bool {
             return false;
         }
         std::thread::yield_now();
+        meanwhile();
     }
 }
 
@@ -73,7 +74,7 @@ impl Job {
 
     /// Waits until the last share is finished.
     fn wait(&self) {
-        if lingered(|| self.unfinished.load(Ordering::Acquire) == 0) {
+        if lingered(|| self.unfinished.load(Ordering::Acquire) == 0, || ()) {
             return;
         }
         let mut done = locked(&self.done);
@@ -88,6 +89,8 @@ struct Worker {
     thread: Thread,
     handle: Handle,
     is_asleep: AtomicBool,
+    /// The processor that it ran on when it last looked for a job.
+    runs_on: AtomicUsize,
     /// Where it could run before it was kept off a caller's processor.
     processors: Mutex<Option<Processors>>,
 }
@@ -98,6 +101,26 @@ impl Worker {
         let mut before = locked(&self.processors);
         if before.is_none() {
             *before = processor.and_then(|processor| self.handle.keep_off(processor));
+        }
+    }
+
+    /// It looks for a job: where it runs is noted, and may be anywhere again.
+    fn look(&self) {
+        self.run_anywhere();
+        let processor = processor().unwrap_or(usize::MAX);
+        // Others read it: it is not written for nothing.
+        if self.runs_on.load(Ordering::Relaxed) != processor {
+            self.runs_on.store(processor, Ordering::Relaxed);
+        }
+    }
+
+    /// Has it run on another processor than this one, where it looks for a job there. A caller that slept until the last part
+    /// of its job was done is woken by whoever did it, and often on the same processor: both would take turns there for as
+    /// long as calls follow one another.
+    fn leave(&self, processor: Option<usize>) {
+        let is_there = processor == Some(self.runs_on.load(Ordering::Relaxed));
+        if is_there && !self.is_asleep.load(Ordering::Relaxed) {
+            self.keep_off(processor);
         }
     }
 
@@ -125,7 +148,7 @@ impl Worker {
 #[derive(Default)]
 struct State {
     jobs: VecDeque<Arc<Job>>,
-    workers: usize,
+    workers: Vec<Arc<Worker>>,
     /// Those of them that sleep.
     sleeping: Vec<Arc<Worker>>,
 }
@@ -168,8 +191,13 @@ impl Pool {
     fn submit(&'static self, job: &Arc<Job>) {
         let others = (job.shares - 1).min(processors());
         let mut state = locked(&self.state);
-        while state.workers < others && self.start() {
-            state.workers += 1;
+        while state.workers.len() < others {
+            let Some(worker) = self.start() else { break };
+            state.workers.push(worker);
+        }
+        let own = processor();
+        for worker in &state.workers {
+            worker.leave(own);
         }
         state.jobs.push_back(job.clone());
         self.submitted.fetch_add(1, Ordering::Release);
@@ -177,13 +205,13 @@ impl Pool {
         let woken = state.sleeping.split_off(awake);
         drop(state);
         for worker in woken {
-            worker.keep_off(processor());
+            worker.keep_off(own);
             worker.wake();
         }
     }
 
-    /// Starts a worker; false where the system gives no thread.
-    fn start(&'static self) -> bool {
+    /// Starts a worker; None where the system gives no thread.
+    fn start(&'static self) -> Option<Arc<Worker>> {
         let (known, itself) = std::sync::mpsc::channel::<Arc<Worker>>();
         let work = move || {
             leave_signals();
@@ -195,15 +223,17 @@ impl Pool {
                 worker.run_anywhere();
             }
         };
-        let Ok(thread) = Builder::new().name("weft-kernels".to_owned()).spawn(work) else { return false };
-        let worker = Worker {
+        let thread = Builder::new().name("weft-kernels".to_owned()).spawn(work).ok()?;
+        let worker = Arc::new(Worker {
             thread: thread.thread().clone(),
             handle: Handle::of(&thread),
             is_asleep: AtomicBool::new(false),
+            runs_on: AtomicUsize::new(usize::MAX),
             processors: Mutex::default(),
-        };
+        });
         worker.keep_off(processor());
-        known.send(Arc::new(worker)).is_ok()
+        known.send(worker.clone()).ok()?;
+        Some(worker)
     }
 
     fn next_job(&self, worker: &Arc<Worker>) -> Arc<Job> {
@@ -214,7 +244,8 @@ impl Pool {
             }
             let known = self.submitted.load(Ordering::Acquire);
             drop(state);
-            let is_more = lingered(|| self.submitted.load(Ordering::Acquire) != known);
+            worker.look();
+            let is_more = lingered(|| self.submitted.load(Ordering::Acquire) != known, || worker.look());
             state = locked(&self.state);
             if !is_more && state.jobs.is_empty() {
                 worker.is_asleep.store(true, Ordering::Relaxed);
@@ -262,4 +293,41 @@ pub(super) fn share(shares: usize, work: &(dyn Fn(usize) + Sync)) {
     while job.share() {}
     pool.forget(&job);
     job.wait();
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A worker that looks for a job leaves the processor of a caller, and no other; it may run anywhere once it looks again.
+    #[test]
+    fn a_worker_leaves_the_processor_of_a_caller() {
+        let Some(here) = processor() else { return };
+        let (end, ended) = std::sync::mpsc::channel::<()>();
+        let thread = std::thread::spawn(move || ended.recv());
+        let worker = Worker {
+            thread: thread.thread().clone(),
+            handle: Handle::of(&thread),
+            is_asleep: AtomicBool::new(true),
+            runs_on: AtomicUsize::new(here),
+            processors: Mutex::default(),
+        };
+        let is_kept_off = || locked(&worker.processors).is_some();
+        worker.leave(Some(here));
+        assert!(!is_kept_off(), "one that sleeps is kept off when it is woken");
+        worker.is_asleep.store(false, Ordering::Relaxed);
+        worker.leave(None);
+        worker.leave(Some(here + 1));
+        assert!(!is_kept_off());
+        // Where there is another processor.
+        let before = worker.handle.keep_off(here);
+        before.iter().for_each(|before| worker.handle.set_processors(before));
+        worker.leave(Some(here));
+        assert_eq!(is_kept_off(), before.is_some());
+        worker.look();
+        assert!(!is_kept_off());
+        assert!(before.is_none() || worker.handle.keep_off(here).is_some(), "it may run there again");
+        drop(end);
+        assert!(thread.join().unwrap().is_err());
+    }
 }
