@@ -159,8 +159,6 @@ EARLIER: Sizes = {
     "survival": (5_000, 200_000),
     "volume_rendering": (18, 58),
     "waiting_times": (50, 1_500),
-}
-BLIND: Sizes = {
     "burrows_wheeler": (10_000, 200_000),
     "calendars": (8_000, 200_000),
     "epidemic": (2_000, 60_000),
@@ -173,6 +171,20 @@ BLIND: Sizes = {
     "reinsurance": (8_000, 200_000),
     "runoff_voting": (200, 8_000),
     "velocity_analysis": (80, 2_500),
+}
+BLIND: Sizes = {
+    "credit_risk": (250, 40_000),
+    "elliptic_curve": (50, 10_000),
+    "enzyme_kinetics": (50, 6_000),
+    "evacuation": (12, 256),
+    "gravity_anomaly": (8, 200),
+    "l_system": (7, 10_000),
+    "prisoners_dilemma": (12, 160),
+    "radar_detection": (200, 40_000),
+    "reed_muller": (80, 25_000),
+    "rna_folding": (20, 128),
+    "tides": (1_000, 250_000),
+    "tomography": (16, 400),
 }
 GROUPS = {"development": DEVELOPMENT, "earlier": EARLIER, "blind": BLIND}
 TARGET = {"median": 0.08, "worst": 0.25}
