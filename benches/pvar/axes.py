@@ -103,7 +103,7 @@ def run(chosen: argparse.Namespace, report: Report) -> None:
         seconds = harness.interleaved({who: timed(call) for who, call in calls.items()}, chosen.rounds)
         extents = "x".join(map(str, shape))
         where = f"{operator}, {dtype}, {extents}, axis {axis}{', selected' * selected}"
-        report.samples(seconds, operation=f"{operator}, {dtype}", axis=axis, shape=extents, selected=selected)
+        report.samples(seconds, operation=where)
         others = {who: statistics.median(times) for who, times in seconds.items() if who != "weft"}
         best = min(others, key=lambda other: others[other])
         for who in others:
