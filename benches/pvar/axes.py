@@ -29,7 +29,7 @@ SHAPES = ((30, 30), (8000, 9), (9, 8000), (850, 8, 8), (1000, 1000), (3001, 2999
 OPERATORS = {"sum": ("float64", "int32"), "max": ("float32", "int8"), "or": ("bool",)}
 NUMPY: dict[str, Any] = {"sum": np.sum, "max": np.max, "or": np.any}
 
-LEAST = {"max": -np.inf, "sum": 0, "or": False}
+NEUTRAL = {"max": -np.inf, "sum": 0, "or": False}
 """What those who are not selected count."""
 
 
@@ -44,7 +44,7 @@ def rows() -> Iterator[tuple[str, str, tuple[int, ...], int, bool]]:
 
 def nothing(operator: str, dtype: np.dtype[Any]) -> Any:
     """An element that changes nothing."""
-    return np.iinfo(dtype).min if operator == "max" and dtype.kind == "i" else LEAST[operator]
+    return np.iinfo(dtype).min if operator == "max" and dtype.kind == "i" else NEUTRAL[operator]
 
 
 def baselines(operator: str, data: np.ndarray, axis: int, mask: np.ndarray | None) -> dict[str, Call]:

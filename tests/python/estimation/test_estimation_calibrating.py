@@ -248,8 +248,8 @@ def test_kinds_know_what_costs_depend_on():
     found = kind(lambda vp, x: weft.pvar.scan(x, "add", axis=0, exclusive=True, direction="down"))
     assert found.name == "scan add float32 along another axis, narrow"
     assert found.work == Work(64, 256, pieces=8, exclusive=True, down=True)
-    wide = kind(lambda vp, x: weft.pvar.scan(x, "add", axis=0), (2, 64))
-    assert (wide.name, wide.work.pieces) == ("scan add float32 along another axis", 2)
+    row = kind(lambda vp, x: weft.pvar.scan(x, "add", axis=0), (2, 64))
+    assert (row.name, wide.work.pieces) == ("scan add float32 along another axis", 2)
     for extent, name in ((47, "the last axis, short"), (48, "the last axis")):
         assert (
             kind(lambda vp, x: weft.pvar.scan(x, "max", axis=1), (2, extent)).name == f"scan max float32 along {name}"

@@ -93,8 +93,8 @@ pub unsafe fn reduce_axis<'a>(
         stop,
     };
     macro_rules! of_numbers {
-        ($combination:ident, $type:ident, $wide:ident, $convert:expr) => {
-            work.lines::<$type, $wide, $combination>($convert)
+        ($combination:ident, $type:ident, $total:ident, $convert:expr) => {
+            work.lines::<$type, $total, $combination>($convert)
         };
     }
     macro_rules! number {

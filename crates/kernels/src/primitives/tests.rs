@@ -274,9 +274,9 @@ fn check_reduce_axis<T: Number>(case: &Case) {
     let extreme = matches!(case.combination, Combination::Max | Combination::Min);
     let arithmetic = matches!(case.combination, Combination::Add | Combination::Multiply);
     let of_bool = T::TYPE == ElementType::Bool;
-    let wide = if T::TYPE.name().starts_with('u') { ElementType::Uint64 } else { ElementType::Int64 };
+    let longest = if T::TYPE.name().starts_with('u') { ElementType::Uint64 } else { ElementType::Int64 };
     let widens = arithmetic && !T::TYPE.is_float() && (case.combination == Combination::Add || !of_bool);
-    let kind = if widens { wide } else { T::TYPE };
+    let kind = if widens { longest } else { T::TYPE };
     let (mut expected, mut empty) = (vec![Exact::Nan; x.len()], 0);
     for line in 0..axis.before * axis.after {
         let at = |index| (line / axis.after * axis.extent + index) * axis.after + line % axis.after;
