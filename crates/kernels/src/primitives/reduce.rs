@@ -12,6 +12,7 @@ use weft_simd::{Dispatched, dispatch, keep_rolled, on_threads};
 use crate::{Execution, Stop};
 
 use super::combination::{Add, Combine, Combining, Multiply, with_combination};
+use super::density::{Density, density};
 use super::element::{Bool8, Element, Scalar};
 use super::lines::LINE;
 use super::parallel::{part, threads_for_passing};
@@ -46,7 +47,9 @@ pub unsafe fn reduce<'a>(
     let selection = unsafe { Selection::checked(selection, x.length, None)? };
     let threads = threads_for_passing(threads, x.bytes());
     let extreme = matches!(combination, Combination::Max | Combination::Min);
-    if extreme && selection.0.map_or(x.length == 0, |mask| !mask.iter().any(|byte| byte.holds())) {
+    if extreme
+        && selection.0.map_or(x.length == 0, |mask| mask.chunks(CHUNK).all(|part| density(part) == Density::None))
+    {
         return Ok(None);
     }
     // SAFETY: the array's memory is what `View` says (this function's condition), and each arm reads it as the type
