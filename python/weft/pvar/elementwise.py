@@ -18,7 +18,7 @@ import numpy as np
 from weft._core import UsageError
 from weft.pvar import words
 from weft.pvar.memory import LARGE
-from weft.pvar.native import ARITHMETIC, WITHOUT_WARNING, chosen, dtype_of_choice, quietly
+from weft.pvar.native import WITHOUT_WARNING, WITHOUT_WARNING_OF_WHOLE, chosen, dtype_of_choice, quietly
 from weft.pvar.operations import FUNCTIONS, SILENT, Function
 from weft.pvar.variable import ParallelVariable
 
@@ -112,6 +112,7 @@ def unary(function: Function) -> Callable[[Any], ParallelVariable]:
     """The fast way of a function of one operand."""
     compute = function.compute
     quiet, silent = function.name in WITHOUT_WARNING, function.name in SILENT
+    whole = function.name in WITHOUT_WARNING_OF_WHOLE
 
     def call(x: Any, /) -> ParallelVariable:
         if x.__class__ is not ParallelVariable:
@@ -125,7 +126,7 @@ def unary(function: Function) -> Callable[[Any], ParallelVariable]:
         elif vp.selecting:
             data = x.data
             result = quietly(function.name, data) if quiet else None
-            if result is None and silent and data.nbytes < LARGE:
+            if result is None and (silent or (whole and _is_whole(data))) and data.nbytes < LARGE:
                 with contextlib.suppress(*_REFUSALS):
                     result = compute(data)
             if result is not None:
@@ -177,7 +178,7 @@ def _under_selection(function: Function) -> Callable[[Any, Any], Any]:
     """A function of two operands, at least one of which is an array, without a warning; None of large ones that are
     left to `apply`, which looks after memory first."""
     name, compute = function.name, function.compute
-    quiet, silent, whole = name in WITHOUT_WARNING, name in SILENT, name in ARITHMETIC
+    quiet, silent, whole = name in WITHOUT_WARNING, name in SILENT, name in WITHOUT_WARNING_OF_WHOLE
     divides = name in ("floor_divide", "remainder")
 
     def call(x: Any, y: Any) -> Any:

@@ -14,6 +14,7 @@ from weft.pvar.execution import Array, Scan, Send
 from weft.pvar.local import Local
 from weft.pvar.memory import LARGE
 from weft.pvar.operators import REDUCED_BY_NUMPY, beyond_kernels, is_by_numpy, neutral
+from weft.pvar.vectorized import EXACT
 
 _COMPARISONS = ("equal", "not_equal", "less", "less_equal", "greater", "greater_equal")
 _ARITHMETIC = ("add", "subtract", "multiply", "maximum", "minimum", "negative", "abs", "square")
@@ -26,7 +27,7 @@ _CLASSES = ("isnan", "isinf", "isfinite")
 TESTS = frozenset(_COMPARISONS + _CLASSES)
 """Functions whose results are booleans, whatever their operands are."""
 
-ARITHMETIC = frozenset(_ARITHMETIC)
+WITHOUT_WARNING_OF_WHOLE = frozenset((*_ARITHMETIC, *_ROUNDING, "sign", "positive"))
 """Functions that numpy computes of whole numbers without a warning."""
 
 KERNELS = (
@@ -48,10 +49,7 @@ WITHOUT_WARNING = frozenset(name for name, kinds in KERNELS.items() if "f" in ki
 FEW = 1 << 16
 """Elements up to which numpy's own indexing is the faster."""
 
-_EXACT = {bool: "b", int: "iuf", float: "f"}
-"""Which kinds of elements take Python's numbers as they are."""
-
-_OF_NUMBERS = {(one, other): np.result_type(one, other) for one in _EXACT for other in _EXACT}
+_OF_NUMBERS = {(one, other): np.result_type(one, other) for one in EXACT for other in EXACT}
 """The dtype of a choice between two of Python's numbers."""
 
 
@@ -97,7 +95,7 @@ class Native(Local):
         if is_array:
             alike = mask is not None and (value.dtype is dtype or value.dtype == dtype)
         else:
-            alike = dtype.kind in _EXACT.get(value.__class__, "")
+            alike = dtype.kind in EXACT.get(value.__class__, "")
         if not alike or word is not None or beyond_kernels(dtype):
             super().assign(data, value, mask, word)
         elif mask is None:
@@ -120,7 +118,7 @@ class Native(Local):
             if isinstance(one, np.ndarray):
                 exact.append(one)
             else:
-                known = dtype.kind in _EXACT.get(one.__class__, "")
+                known = dtype.kind in EXACT.get(one.__class__, "")
                 # numpy compares with numbers that the dtype does not hold, and refuses to add them.
                 element = domains.one_element(one, dtype) if known else None
                 if element is None:
@@ -261,7 +259,7 @@ def quietly(name: str, x: Any, y: Any = None) -> Array | None:
         operands = (x, y)
     else:
         number = y if array is x else x
-        if number.__class__ not in _EXACT and number.__class__ is not dtype.type:
+        if number.__class__ not in EXACT and number.__class__ is not dtype.type:
             return None
         element = domains.one_element(number, dtype)
         if element is None:
@@ -310,7 +308,7 @@ def _is_of(operand: Any, dtype: Any) -> bool:
     """Whether the elements of an operand are of a dtype as they are, and where a kernel reads them."""
     if operand.__class__ is np.ndarray:
         return (operand.dtype is dtype or operand.dtype == dtype) and operand.flags.c_contiguous
-    return dtype.kind in _EXACT.get(operand.__class__, "")
+    return dtype.kind in EXACT.get(operand.__class__, "")
 
 
 def any_beyond(coordinates: Array, extent: int, mask: Array | None) -> bool:

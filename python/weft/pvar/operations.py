@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from weft.pvar import domains
+from weft.pvar import domains, vectorized
 
 
 class Function(NamedTuple):
@@ -74,8 +74,8 @@ _TABLE: tuple[tuple[str, Any, tuple[str, str], int, str], ...] = (
     ("floor_divide", domains.of_two("floor_divide", np.floor_divide), _DIVIDE, 2, "x // y, rounded down"),
     ("remainder", domains.of_two("remainder", _remainder), _DIVIDE, 2, "x % y, of the sign of y"),
     ("pow", np.power, _FUNCTION, 2, "x ** y"),
-    ("maximum", np.maximum, _ADD, 2, "The larger; NaN where either is."),
-    ("minimum", np.minimum, _ADD, 2, "The smaller; NaN where either is."),
+    ("maximum", vectorized.of_two("maximum", np.maximum), _ADD, 2, "The larger; NaN where either is."),
+    ("minimum", vectorized.of_two("minimum", np.minimum), _ADD, 2, "The smaller; NaN where either is."),
     ("atan2", np.arctan2, _FUNCTION, 2, "The angle of the point (y, x): arguments are y, x."),
     ("hypot", domains.of_two("hypot", np.hypot), _FUNCTION, 2, "The square root of x*x + y*y, without overflow."),
     ("copysign", np.copysign, _ADD, 2, "The magnitude of x with the sign of y."),
@@ -86,20 +86,26 @@ _TABLE: tuple[tuple[str, Any, tuple[str, str], int, str], ...] = (
     ("less_equal", np.less_equal, _ADD, 2, "x <= y"),
     ("greater", np.greater, _ADD, 2, "x > y"),
     ("greater_equal", np.greater_equal, _ADD, 2, "x >= y"),
-    ("bitwise_and", np.bitwise_and, _LOGICAL, 2, "x & y, of integers or booleans"),
-    ("bitwise_or", np.bitwise_or, _LOGICAL, 2, "x | y, of integers or booleans"),
+    ("bitwise_and", vectorized.of_two("bitwise_and", np.bitwise_and), _LOGICAL, 2, "x & y, of integers or booleans"),
+    ("bitwise_or", vectorized.of_two("bitwise_or", np.bitwise_or), _LOGICAL, 2, "x | y, of integers or booleans"),
     ("bitwise_xor", np.bitwise_xor, _LOGICAL, 2, "x ^ y, of integers or booleans"),
-    ("bitwise_left_shift", np.left_shift, _LOGICAL, 2, "x << y, of integers"),
-    ("bitwise_right_shift", np.right_shift, _LOGICAL, 2, "x >> y, of integers; keeps the sign"),
-    ("logical_and", np.logical_and, _LOGICAL, 2, "Whether both are true (not zero)."),
-    ("logical_or", np.logical_or, _LOGICAL, 2, "Whether either is true (not zero)."),
+    ("bitwise_left_shift", vectorized.of_two("bitwise_left_shift", np.left_shift), _LOGICAL, 2, "x << y, of integers"),
+    (
+        "bitwise_right_shift",
+        vectorized.of_two("bitwise_right_shift", np.right_shift),
+        _LOGICAL,
+        2,
+        "x >> y, of integers; keeps the sign",
+    ),
+    ("logical_and", vectorized.of_two("logical_and", np.logical_and), _LOGICAL, 2, "Whether both are true (not zero)."),
+    ("logical_or", vectorized.of_two("logical_or", np.logical_or), _LOGICAL, 2, "Whether either is true (not zero)."),
     ("logical_xor", np.logical_xor, _LOGICAL, 2, "Whether one of both is true (not zero)."),
     ("negative", np.negative, _ADD, 1, "-x"),
     ("positive", np.positive, _ADD, 1, "+x"),
     ("abs", np.absolute, _ADD, 1, "The magnitude."),
-    ("sign", np.sign, _ADD, 1, "-1, 0 or 1."),
+    ("sign", vectorized.of_one("sign", np.sign), _ADD, 1, "-1, 0 or 1."),
     ("square", np.square, _MULTIPLY, 1, "x * x"),
-    ("sqrt", np.sqrt, ("float_sqrt", "float_sqrt"), 1, "The square root."),
+    ("sqrt", vectorized.square_root, ("float_sqrt", "float_sqrt"), 1, "The square root."),
     ("reciprocal", np.reciprocal, _DIVIDE, 1, "1 / x"),
     ("exp", np.exp, _FUNCTION, 1, "e to the power of x."),
     ("expm1", np.expm1, _FUNCTION, 1, "exp(x) - 1, exact for small x."),
@@ -136,5 +142,5 @@ FUNCTIONS = {name: Function(name, compute, *kinds, operands, text) for name, com
 
 SILENT = frozenset(
     name for name in FUNCTIONS if name.startswith(("bitwise", "logical", "is", "equal", "not_equal", "less", "greater"))
-)
+) | {"positive", "copysign", "signbit"}
 """Functions of which numpy has nothing to warn."""
