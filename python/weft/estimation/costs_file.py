@@ -22,7 +22,7 @@ from weft.estimation.drift import Reference
 from weft.files import write_text
 from weft.inputs import quoted, read_toml
 
-FORMAT = 9
+FORMAT = 10
 """Of the file; another number is another format."""
 
 HOW = "weft calibrate measures them (two to three minutes, once)"

@@ -188,11 +188,14 @@ class Counted(NamedTuple):
         How far back the program did an operation of this name, as the meter has it.
     reach
         How far back its arrays were touched, as the meter has it.
+    repeats
+        How often a run of the program executes the statement; 0 where that is not known.
     """
 
     record: Record
     since: int
     reach: Reach
+    repeats: int = 0
 
 
 def record(program: Program, arguments: Sequence[str] = (), vp_sets: Iterable[VPSet] = ()) -> Counter[Counted]:
@@ -216,7 +219,18 @@ def record(program: Program, arguments: Sequence[str] = (), vp_sets: Iterable[VP
             "of a distributed array: VP sets are recorded that the program makes itself, with weft.pvar.VPSet(…)"
         )
     operations = [*zip(meter.sequence, meter.since, meter.reaches, strict=True), *meter.aside]
-    return Counter(run_again(Counted(*one), meter.footprint) for one in operations)
+    return Counter(run_again(one, meter.footprint) for one in with_repeats(operations))
+
+
+def with_repeats(operations: Iterable[tuple[Record, int, Reach]]) -> list[Counted]:
+    """Operations of one run, and how often it executes the statement of each."""
+    counted = [Counted(*one) for one in operations]
+    repeats = Counter(_statement(one.record) for one in counted)
+    return [one._replace(repeats=repeats[_statement(one.record)]) for one in counted]
+
+
+def _statement(record: Record) -> tuple[str, int, str]:
+    return record.file, record.line, record.name
 
 
 def run_again(one: Counted, footprint: tuple[int, int]) -> Counted:
@@ -246,7 +260,7 @@ def price(counts: Mapping[Counted, int], prices: Pricer, name: str, plans: Seque
     """
     by_operation: dict[str, list[tuple[int, Time, float]]] = {}
     lacking: dict[str, str] = {}
-    for (one, since, reach), count in counts.items():
+    for (one, since, reach, repeats), count in counts.items():
         if (one.selects or one.stores) and prices.has_context_flags:
             continue
         if one.included and isinstance(prices, Here):
@@ -254,7 +268,7 @@ def price(counts: Mapping[Counted, int], prices: Pricer, name: str, plans: Seque
         if one.kind == LOCAL and not isinstance(prices, Here):
             continue
         try:
-            priced = count, prices.time(one, since, reach), prices.error(one)
+            priced = count, prices.time(one, since, reach, repeats), prices.error(one)
         except UsageError as error:
             if one.kind == LOCAL:
                 continue

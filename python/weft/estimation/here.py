@@ -44,6 +44,7 @@ _OPERATORS_LIKE = (
 """Of reductions, scans and sends: operators that are not measured, and those that take as long."""
 
 _LESS = (
+    (", by a kernel", ""),
     (" by a number", ""),
     (" by numpy", ""),
     ("scattered near", "scattered"),
@@ -86,7 +87,7 @@ class Here:
         self.stand_ins: dict[str, str] = {}
         """Kinds that were not measured, with those whose costs are taken for them."""
 
-    def time(self, record: Record, since: int = 0, reach: Reach = ()) -> Time:
+    def time(self, record: Record, since: int = 0, reach: Reach = (), repeats: int = 0) -> Time:
         """What an operation takes; there is no CM time here, so it is not a number.
 
         Raises
@@ -94,7 +95,7 @@ class Here:
         UsageError
             For an operation whose kind, and what is like it, was not measured.
         """
-        kind = kinds.of(record, since, reach)
+        kind = kinds.of(record, since, reach, repeats)
         ratio = 1.0 if self.drift is None else self.drift.ratio
         return Time(ratio * self.curve(kind.name).seconds(kind.work), float("nan"))
 

@@ -15,7 +15,8 @@ from typing import NamedTuple
 import numpy as np
 
 from weft.estimation.curves import Work
-from weft.pvar import Record, domains
+from weft.pvar import Record, domains, vectorized
+from weft.pvar.facts import Facts
 from weft.pvar.meter import LOCAL, Reach
 from weft.pvar.native import FEW, TESTS, WITHOUT_WARNING
 
@@ -41,11 +42,19 @@ OTHER_BY_A_NUMBER = (
     *("maximum", "minimum", "bitwise_left_shift", "bitwise_right_shift"),
 )
 """What is computed otherwise where an operand is one number: division multiplies by its inverse, and loops of numpy's
-are not of vectors then: an element of a maximum takes twice as long, of one byte eight times."""
+are not of vectors then: an element of a maximum takes twice as long, of one byte eight times. Kernels compute those of
+more elements."""
 
 USUAL_PASSES = 5
 """Passes of a sort that does not say how many it made: of whole numbers of some 32 bits."""
 
+
+FEW_JUMPS = 16
+"""Messages that come one after another are in order where only one of more than so many comes to somewhere else."""
+
+UNDER_WAY = 32
+"""Messages that a processor works on at once, about: it looks some hundreds of instructions ahead, and each takes some
+ten."""
 
 SHORT_LINE, NARROW_ROW = 48, 64
 """Elements of a line along the last axis, and of a row beside another axis, below which kernels take several at a
@@ -70,7 +79,7 @@ class Kind(NamedTuple):
     work: Work
 
 
-def of(record: Record, since: int = 0, reach: Reach = ()) -> Kind:
+def of(record: Record, since: int = 0, reach: Reach = (), repeats: int = 0) -> Kind:
     """The kind of a record.
 
     Parameters
@@ -81,9 +90,11 @@ def of(record: Record, since: int = 0, reach: Reach = ()) -> Kind:
         How far back the program did an operation of this name (`weft.pvar.Meter.since`).
     reach
         How far back its arrays were touched (`weft.pvar.Meter.reaches`).
+    repeats
+        How often a run of the program executes the statement; 0 where that is not known.
     """
     kind = _of(record)
-    return kind._replace(work=replace(kind.work, since=since, reach=reach))
+    return kind._replace(work=replace(kind.work, since=since, reach=reach, repeats=repeats))
 
 
 def _of(record: Record) -> Kind:
@@ -157,6 +168,8 @@ def _elementwise(record: Record) -> Kind:
     dtype, computed = _type(record), _floating_of_whole(record)
     bitwise = dtype == "bool" and record.name.startswith("bitwise")
     number = " by a number" if record.scalar and (record.name in OTHER_BY_A_NUMBER or bitwise) else ""
+    if (number or slow) and vectorized.is_by_kernel(record.name, dtype, record.size):
+        number += ", by a kernel"
     if computed:
         work = replace(work, converted=True)
     return Kind(f"{SAME_KERNEL.get(record.name, record.name)} {computed or dtype}{number}", group, work)
@@ -207,7 +220,7 @@ def _routed(record: Record, selected: str) -> Kind:
     facts, length = record.facts, _bytes(record)
     computes = record.name not in ("get", "send plain", "send overwrite")
     what = f"{_least_as_largest(record.name)} {_type(record)}" if computes else f"{record.name} {length} bytes"
-    if facts.ascending or facts.shift is not None or facts.line is not None:
+    if facts.ascending or facts.shift is not None or facts.line is not None or facts.jumps * FEW_JUMPS < facts.messages:
         order = "in order"
     elif record.touched <= NEAR:
         order = "scattered near"
@@ -217,11 +230,25 @@ def _routed(record: Record, selected: str) -> Kind:
     few = ", few" if record.name == "get" and not selected and record.size < FEW else ""
     filled = ", filled" if computes and not record.into and record.name.split()[1] in FILLED else ""
     suffix = f", {order}{few}{filled}{selected}"
-    targets = facts.targets if record.name.startswith("send") else 0
+    waiting = _waiting(facts) if record.name.startswith("send") else 0.0
+    scattered = facts.jumps * math.log2(record.touched / NEAR) if order == "scattered" else 0.0
     # Selected senders are copied by vectors, without branches: how they lie makes no difference.
-    work = replace(_work(record), runs=0, converted=record.converted, targets=targets, coordinates=record.coordinates,
-                   scalar=record.scalar)  # fmt: skip
-    return Kind(what + suffix, f"{record.name if not computes else 'send combining'}{suffix}", work)
+    work = replace(_work(record), runs=0, converted=record.converted, waiting=waiting, scattered=scattered,
+                   coordinates=record.coordinates, scalar=record.scalar)  # fmt: skip
+    floats = " floats" if computes and _type(record).startswith("float") else ""
+    return Kind(what + suffix, f"{f'send combining{floats}' if computes else record.name}{suffix}", work)
+
+
+def _waiting(facts: Facts) -> float:
+    """How many messages wait for one to the same target that is under way.
+
+    Of those in order, the ones to a target follow one another, and a processor goes on with the next targets' only
+    where these are not too many; of scattered ones, any two are as likely to meet.
+    """
+    if not facts.targets:
+        return 0.0
+    each = facts.messages / facts.targets
+    return facts.messages * (each - 1) / (each - 1 + UNDER_WAY) if facts.ascending else each
 
 
 def _work(record: Record, *, selects: bool = True, pieces: int = 0) -> Work:

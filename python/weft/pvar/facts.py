@@ -8,6 +8,9 @@ from typing import Any, Literal
 
 import numpy as np
 
+NEXT = 8
+"""Elements of 8 bytes of a line of memory."""
+
 
 @dataclass(frozen=True, slots=True)
 class Facts:
@@ -32,6 +35,8 @@ class Facts:
         Whether that shift goes around an end.
     line
         (axis, index) where it is `weft.pvar.spread(x, axis, index)`; None else.
+    jumps
+        How many targets are `NEXT` or more from the target of the message before, so that caches have other lines.
     """
 
     messages: int
@@ -42,6 +47,7 @@ class Facts:
     shift: tuple[int, int] | None
     around: bool
     line: tuple[int, int] | None
+    jumps: int = 0
 
     @property
     def ratio(self) -> int:
@@ -78,6 +84,7 @@ def of(addresses: Any, mask: Any, shape: tuple[int, ...] | None) -> Facts:
         shift=shift,
         around=around,
         line=line,
+        jumps=int(np.count_nonzero(np.abs(np.diff(to.astype(np.int64))) >= NEXT)),
     )
 
 

@@ -78,27 +78,27 @@ def test_without_a_file_it_says_how_to_get_one(tmp_path, monkeypatch):
     ("text", "message"),
     [
         ("format = ", "is no TOML"),
-        ("format = 99", "format 99 is not 9"),
-        ("format = 9", r"there is no table \[operations\]; weft calibrate"),
-        ("format = 9\n[operations.add]\nknots = [8]", r'\[operations."add"\] has no element'),
+        ("format = 99", "format 99 is not 10"),
+        ("format = 10", r"there is no table \[operations\]; weft calibrate"),
+        ("format = 10\n[operations.add]\nknots = [8]", r'\[operations."add"\] has no element'),
         (
-            "format = 9\n[operations.add]\nknots = [8]\nelement = [1, 2]\ncall = [0, 0, 0, 0]\n" + END,
+            "format = 10\n[operations.add]\nknots = [8]\nelement = [1, 2]\ncall = [0, 0, 0, 0]\n" + END,
             "as many element times as knots",
         ),
         (
-            "format = 9\n[operations.add]\nknots = [8, 8]\nelement = [1, 2]\ncall = [0, 0, 0, 0]\n" + END,
+            "format = 10\n[operations.add]\nknots = [8, 8]\nelement = [1, 2]\ncall = [0, 0, 0, 0]\n" + END,
             "knots must be positive and rise",
         ),
         (
-            "format = 9\n[operations.add]\nknots = [8]\nelement = [1]\ncall = [0, -1, 0, 0]\n" + END,
+            "format = 10\n[operations.add]\nknots = [8]\nelement = [1]\ncall = [0, -1, 0, 0]\n" + END,
             "no time is negative",
         ),
         (
-            "format = 9\n[operations.add]\nknots = [8]\nelement = [1]\ncall = [0]\n" + END,
+            "format = 10\n[operations.add]\nknots = [8]\nelement = [1]\ncall = [0]\n" + END,
             "there must be 4 call times",
         ),
         (
-            'format = 9\n[operations.add]\nknots = ["x"]\nelement = [1]\ncall = [0]\n' + END,
+            'format = 10\n[operations.add]\nknots = ["x"]\nelement = [1]\ncall = [0]\n' + END,
             r'\[operations."add"\], knots: expected a finite number, found x',
         ),
     ],
