@@ -264,6 +264,30 @@ def run(monkeypatch, capsys, name, *words):
         ("tides", ["--size", "1", "--machine", "cm2-8k"]),
         ("tomography", ["--size", "41"]),
         ("tomography", ["--size", "2", "--machine", "cm2-8k"]),
+        ("dendrogram", ["--size", "37"]),
+        ("dendrogram", ["--size", "1", "--machine", "cm2-8k"]),
+        ("dithering", ["--size", "45"]),
+        ("dithering", ["--size", "1", "--machine", "cm2-8k"]),
+        ("first_arrivals", ["--size", "9"]),
+        ("first_arrivals", ["--size", "1", "--machine", "cm2-8k"]),
+        ("gauge_field", ["--size", "6", "--sweeps", "4"]),
+        ("gauge_field", ["--size", "4", "--sweeps", "1", "--machine", "cm2-8k"]),
+        ("huffman_code", ["--size", "3001"]),
+        ("huffman_code", ["--size", "1", "--machine", "cm2-8k"]),
+        ("picture_blocks", ["--size", "33"]),
+        ("picture_blocks", ["--size", "1", "--machine", "cm2-8k"]),
+        ("read_alignment", ["--size", "71"]),
+        ("read_alignment", ["--size", "1", "--machine", "cm2-8k"]),
+        ("robust_line", ["--size", "203"]),
+        ("robust_line", ["--size", "1", "--machine", "cm2-8k"]),
+        ("seam_carving", ["--size", "37"]),
+        ("seam_carving", ["--size", "1", "--machine", "cm2-8k"]),
+        ("shock_tube", ["--size", "503", "--steps", "9"]),
+        ("shock_tube", ["--size", "1", "--machine", "cm2-8k"]),
+        ("sudoku", ["--size", "21"]),
+        ("sudoku", ["--size", "1", "--machine", "cm2-8k"]),
+        ("web_sessions", ["--size", "2503"]),
+        ("web_sessions", ["--size", "1", "--machine", "cm2-8k"]),
     ],
 )
 def test_the_program_passes(monkeypatch, capsys, native, name, words):
@@ -286,6 +310,7 @@ LINES = (
     *("burrows_wheeler", "calendars", "epidemic", "galaxy_pairs", "parsimony", "product_code", "reinsurance"),
     *("runoff_voting", "velocity_analysis"),
     *("credit_risk", "elliptic_curve", "enzyme_kinetics", "l_system", "radar_detection", "reed_muller", "tides"),
+    *("huffman_code", "picture_blocks", "read_alignment", "robust_line", "shock_tube", "sudoku", "web_sessions"),
 )
 
 SIDES = (
@@ -297,6 +322,7 @@ SIDES = (
     *("drainage", "volume_rendering"),
     *("granulometry", "map_projection", "powder_pattern"),
     *("evacuation", "gravity_anomaly", "prisoners_dilemma", "rna_folding", "tomography"),
+    *("dendrogram", "dithering", "first_arrivals", "gauge_field", "seam_carving"),
 )
 """Programs whose size is that of one side."""
 
@@ -335,6 +361,7 @@ def test_an_answer_from_another_problem_fails(monkeypatch, capsys, name):
         ("line_of_sight", ["--towers", "0"], "expected at least one field and at least one tower"),
         ("long_multiplication", ["--size", "0"], "expected at least one digit"),
         ("coloring", ["--size", "1"], "expected at least two vertices"),
+        ("gauge_field", ["--size", "5"], "an even number of sites, at least four"),
         ("poker", ["--size", "0"], "expected at least one game"),
         ("powder_pattern", ["--size", "0"], "expected indices up to at least one"),
         ("evacuation", ["--steps", "0"], "expected at least one square and one step"),
