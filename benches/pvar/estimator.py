@@ -171,8 +171,6 @@ EARLIER: Sizes = {
     "reinsurance": (8_000, 200_000),
     "runoff_voting": (200, 8_000),
     "velocity_analysis": (80, 2_500),
-}
-BLIND: Sizes = {
     "credit_risk": (250, 40_000),
     "elliptic_curve": (50, 10_000),
     "enzyme_kinetics": (50, 6_000),
@@ -185,6 +183,20 @@ BLIND: Sizes = {
     "rna_folding": (20, 128),
     "tides": (1_000, 250_000),
     "tomography": (16, 400),
+}
+BLIND: Sizes = {
+    "dendrogram": (16, 150),
+    "dithering": (24, 400),
+    "first_arrivals": (6, 36),
+    "gauge_field": (6, 64),
+    "huffman_code": (500, 200_000),
+    "picture_blocks": (4, 4_000),
+    "read_alignment": (20, 20_000),
+    "robust_line": (8, 10_000),
+    "seam_carving": (20, 300),
+    "shock_tube": (300, 500_000),
+    "sudoku": (4, 4_000),
+    "web_sessions": (400, 200_000),
 }
 GROUPS = {"development": DEVELOPMENT, "earlier": EARLIER, "blind": BLIND}
 TARGET = {"median": 0.08, "worst": 0.25}
