@@ -123,6 +123,20 @@ fn other_patterns_take_the_bound_or_one_more() {
     }
 }
 
+/// A phase takes as long as its longest connection: one that has none of the longest is shorter.
+#[test]
+fn long_connections_are_together_without_any_effort() {
+    let resources = iwarp(&[32, 32], 12);
+    let set = pattern("hypercube", &resources, 1);
+    let schedule = compiled(&set, &resources, &weft(0.0)).unwrap();
+    verify(&schedule, Some(&set)).unwrap();
+    let longest =
+        schedule.phases.iter().map(|phase| phase.connections.iter().map(|c| c.route.len() - 1).max().unwrap());
+    let longest: Vec<usize> = longest.collect();
+    assert!(longest.iter().min().unwrap() * 2 < *longest.iter().max().unwrap(), "{longest:?}");
+    assert!(longest.iter().sum::<usize>() * 4 < 3 * longest.len() * longest.iter().max().unwrap(), "{longest:?}");
+}
+
 #[test]
 fn a_switch_of_circuits_takes_as_many_phases_as_the_largest_degree() {
     let resources = resources("palomar");
