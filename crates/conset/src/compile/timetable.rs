@@ -1,5 +1,8 @@
 //! Times of the transfers of a phase.
 
+use std::cmp::Ordering;
+use std::collections::BinaryHeap;
+
 use rustc_hash::FxHashMap;
 use weft_base::Picos;
 use weft_machine::Access;
@@ -261,13 +264,20 @@ pub fn greedy(phase: &[Placed], resources: &Resources, network: &Network, stop: 
     let mut busy: Vec<Vec<(f64, f64)>> = vec![Vec::new(); rows];
     let mut times: Times = vec![(0.0, 0.0, Vec::new()); phase.len()];
     let mut scheduled = vec![false; phase.len()];
-    for _ in 0..phase.len() {
+    // Of each row how many of its transfers are known to be scheduled: those that come first.
+    let mut through = vec![0; rows];
+    let mut next_rows: BinaryHeap<Left> = (0..rows).map(|row| Left(left[row], row)).collect();
+    while let Some(Left(seconds, row)) = next_rows.pop() {
         if stop() {
             return None;
         }
-        let candidates = (0..rows).filter(|&row| waiting[row].iter().any(|&index| !scheduled[index]));
-        let Some(row) = candidates.max_by(|&a, &b| left[a].total_cmp(&left[b]).then(b.cmp(&a))) else { break };
-        let Some(&index) = waiting[row].iter().find(|&&index| !scheduled[index]) else { break };
+        // A row is queued again whenever it has less left.
+        if seconds.total_cmp(&left[row]).is_ne() {
+            continue;
+        }
+        let first = &mut through[row];
+        *first += waiting[row][*first..].iter().take_while(|&&index| scheduled[index]).count();
+        let Some(&index) = waiting[row].get(*first) else { continue };
         let [a, b] = row_of(&phase[index]);
         let length = duration(&phase[index]);
         let start = first_common(&busy[a], &busy[b], length);
@@ -275,11 +285,30 @@ pub fn greedy(phase: &[Placed], resources: &Resources, network: &Network, stop: 
             let slot = busy[row].partition_point(|span| span.0 < start);
             busy[row].insert(slot, (start, start + length));
             left[row] -= length;
+            next_rows.push(Left(left[row], row));
         }
         scheduled[index] = true;
         times[index] = (start, length, Vec::new());
     }
     Some(slow_down(phase, times, resources, network))
+}
+
+/// Seconds that are left to be scheduled on a row, and the row: most comes first, of equals the first row.
+#[derive(PartialEq)]
+struct Left(f64, usize);
+
+impl Eq for Left {}
+
+impl Ord for Left {
+    fn cmp(&self, other: &Left) -> Ordering {
+        self.0.total_cmp(&other.0).then(other.1.cmp(&self.1))
+    }
+}
+
+impl PartialOrd for Left {
+    fn partial_cmp(&self, other: &Left) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
 }
 
 /// Transfers times rows of a timetable, up to which a greedy one is tried beside weft's own.

@@ -159,8 +159,9 @@ pub struct Finder {
     rest: Vec<u32>,
     now: u32,
     distances: Distances,
-    /// By the cost of the whole path at least; of equal ones first the one that is nearer to the destination.
-    queue: BinaryHeap<Reverse<(u32, u32, u32)>>,
+    /// By the cost of the whole path at least; of equal ones first the one that is nearer to the destination. Both are one
+    /// number, which is compared at once.
+    queue: BinaryHeap<Reverse<(u64, u32)>>,
 }
 
 impl Finder {
@@ -191,9 +192,10 @@ impl Finder {
         self.queue.clear();
         (self.cost[source], self.stamp[source], self.from[source]) = (prices.node(source), self.now, u32::MAX);
         self.rest[source] = rest(source);
-        self.queue.push(Reverse((self.cost[source] + self.rest[source], self.rest[source], source as u32)));
-        while let Some(Reverse((least, left, at))) = self.queue.pop() {
-            let at = at as usize;
+        let key = |least: u32, rest: u32| u64::from(least) << 32 | u64::from(rest);
+        self.queue.push(Reverse((key(self.cost[source] + self.rest[source], self.rest[source]), source as u32)));
+        while let Some(Reverse((queued, at))) = self.queue.pop() {
+            let (least, left, at) = ((queued >> 32) as u32, queued as u32, at as usize);
             let cost = least - left;
             if cost > self.cost[at] {
                 continue;
@@ -220,7 +222,7 @@ impl Finder {
                 }
                 (self.cost[to], self.stamp[to], self.from[to]) = (next, self.now, at as u32);
                 if next + self.rest[to] < limit {
-                    self.queue.push(Reverse((next + self.rest[to], self.rest[to], to as u32)));
+                    self.queue.push(Reverse((key(next + self.rest[to], self.rest[to]), to as u32)));
                 }
             }
         }
