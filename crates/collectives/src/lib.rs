@@ -7,6 +7,7 @@
 mod arborescence;
 pub mod bound;
 mod bound_of_exchange;
+mod cheapest;
 mod circulation;
 mod compile;
 mod error;

@@ -6,8 +6,8 @@
 //!
 //! How much of which tree is a linear programme: as much of all trees as the bandwidths let through. Its dual gives links
 //! prices by which every tree costs one or more; the cheapest tree is a minimum spanning tree over cheapest paths there and
-//! back (Prim 1957), and trees are added until none is cheaper than those that there are (column generation, Gilmore and
-//! Gomory 1961; Dantzig and Wolfe 1960). Where every link has one back that is as fast and all vertices are ranks, this is
+//! back (crates/collectives/src/cheapest.rs), and trees are added until none is cheaper than those that there are (column
+//! generation, Gilmore and Gomory 1961; Dantzig and Wolfe 1960). Where every link has one back that is as fast and all vertices are ranks, this is
 //! the optimum of any allreduce (crates/collectives/src/partition.rs).
 //!
 //! Where links are not alike both ways, sums take one tree to the root and copies another one from it: the cheapest of each
@@ -15,18 +15,16 @@
 //! turned round, the trees of a piece are those of another one, and the two use what each tree uses there and back.
 
 use std::cmp::Reverse;
-use std::collections::{BTreeSet, BinaryHeap};
 
-use rustc_hash::FxHashMap;
 use weft_base::Interrupt;
 
-use crate::arborescence::{self, is_less};
 use crate::bound_of_exchange;
+use crate::cheapest::{Router, Trees, trees};
 use crate::fabric::Fabric;
 use crate::partition::{self, Partition};
 use crate::predict;
-use crate::rooted::{costs, downwards, soonest};
-use crate::schedule::{Bound, Collective, Operation, Stage, Transfer, Tree};
+use crate::rooted::{costs, soonest};
+use crate::schedule::{Bound, Collective, Operation, Stage, Tree};
 use crate::simplex::Program;
 
 /// Links up to which the programme is solved, and links times ranks.
@@ -48,6 +46,13 @@ const MAX_PIVOTS: usize = 2000;
 /// What part of the optimum of the programme is enough.
 const ENOUGH: f64 = 0.999;
 
+/// What part of the prices of the next trees is of those by which the bound is lowest, at first, and the least of it.
+const SMOOTHING: f64 = 0.8;
+const MIN_SMOOTHING: f64 = 0.2;
+
+/// Trees that cost less than this by the prices of the programme, by which those that it has cost one, make it better.
+const CHEAP: f64 = 1.0 - 1e-6;
+
 /// What is not faster by more than this is no faster.
 const NEARLY: f64 = 0.999;
 
@@ -58,25 +63,8 @@ const WORTH: f64 = 0.99;
 const MAX_PARTS: i64 = 1024;
 const FINE: i64 = 1 << 20;
 
-/// A spanning tree: pairs of ranks, with the path there and the path back.
-type Spanning = Vec<(usize, usize, Vec<u32>, Vec<u32>)>;
-
-/// The trees of a piece: over which sums come to the root, and over which they come back, each in an order in which its
-/// transfers can happen.
-struct Trees {
-    root: usize,
-    reducing: Vec<Transfer>,
-    copying: Vec<Transfer>,
-}
-
 /// The trees of a piece, and how many parts of the buffer it has.
 type Weighted = (Trees, i64);
-
-/// A rank that an edge leads to, with the path there and the path back.
-type Neighbour<'a> = (usize, &'a [u32], &'a [u32]);
-
-/// Cheapest paths from one rank to all others: cost and links in order; none where there is no path.
-type FromRank = Vec<Option<(f64, Vec<u32>)>>;
 
 /// Trees that reduce and copy at the same time, where by bandwidth alone they are faster than the best of two stages.
 pub struct Overlapped {
@@ -185,7 +173,7 @@ fn stage_of(fabric: &Fabric, packed: Vec<Weighted>, bound: Bound, bytes: u64, el
     Some(stage)
 }
 
-/// Trees with whole weights, and the prices of links by which none of them is cheap.
+/// Trees with whole weights, and the prices of links by which the bound of all trees is lowest.
 fn packed(fabric: &Fabric, interrupt: &Interrupt) -> Option<(Vec<Weighted>, Vec<f64>)> {
     let largest = fabric.links.iter().map(|link| link.bandwidth).fold(0.0, f64::max);
     let capacities: Vec<f64> = fabric.links.iter().map(|link| link.bandwidth / largest).collect();
@@ -193,30 +181,63 @@ fn packed(fabric: &Fabric, interrupt: &Interrupt) -> Option<(Vec<Weighted>, Vec<
     let mut program = Program::new(capacities.clone(), vec![(0.0, f64::INFINITY); capacities.len()]);
     let mut packed: Vec<Trees> = Vec::new();
     let mut prices: Vec<f64> = capacities.iter().map(|capacity| 1.0 / capacity).collect();
-    let mut most = f64::INFINITY;
+    let mut lowest = Lowest { most: f64::INFINITY, prices: prices.clone() };
     let max_work = if fabric.routes.is_some() { MAX_WORK_OF_ROUTES } else { MAX_WORK };
     while packed.len() < MAX_TREES {
         if interrupt.is_requested() {
             return None;
         }
-        let (cost, trees) = router.cheapest(&prices)?;
-        let worth: f64 = prices.iter().zip(&capacities).map(|(price, capacity)| price * capacity).sum();
-        most = most.min(worth / cost);
-        if !packed.is_empty() && (worth >= most * ENOUGH || program.work() > max_work) {
+        let trees = lowest.next(&router, &capacities, &prices)?;
+        if !packed.is_empty() && (worth(&prices, &capacities) >= lowest.most * ENOUGH || program.work() > max_work) {
             break;
         }
         let mut uses = vec![0.0; capacities.len()];
-        let links = trees.reducing.iter().chain(&trees.copying).flat_map(|transfer| &transfer.2);
-        links.for_each(|&link| uses[link as usize] += 1.0);
+        trees.links().for_each(|link| uses[link] += 1.0);
         let terms: Vec<(usize, f64)> = uses.into_iter().enumerate().filter(|(_, uses)| *uses > 0.0).collect();
         packed.push(trees);
         program.add(&terms, 1.0, f64::INFINITY);
         prices = program.solve(MAX_PIVOTS)?;
+        prices.iter_mut().for_each(|price| *price = price.max(0.0));
     }
     let amounts = program.duals();
     let weights = whole(&amounts);
     let kept = packed.into_iter().zip(weights).filter(|(_, weight)| *weight > 0).collect();
-    Some((kept, prices))
+    Some((kept, lowest.prices))
+}
+
+/// What all links are worth by these prices.
+fn worth(prices: &[f64], capacities: &[f64]) -> f64 {
+    prices.iter().zip(capacities).map(|(price, capacity)| price * capacity).sum()
+}
+
+/// The lowest bound so far of what all trees together let through, and the prices that prove it: by them no tree costs less
+/// than one, and all links are worth the bound.
+struct Lowest {
+    most: f64,
+    prices: Vec<f64>,
+}
+
+impl Lowest {
+    /// Trees that are cheap by `prices`. They are the cheapest by a mixture of these and of the prices of the bound: the
+    /// prices of a few trees alone change much with each tree that is added (smoothing, Wentges 1997). Where those trees are
+    /// not cheap by `prices`, the mixture has lowered the bound, and less of it is tried.
+    fn next(&mut self, router: &Router, capacities: &[f64], prices: &[f64]) -> Option<Trees> {
+        let mut share = if self.most.is_finite() { SMOOTHING } else { 0.0 };
+        loop {
+            let mixed = |(price, lowest): (&f64, &f64)| lowest * share + price * (1.0 - share);
+            let mixed: Vec<f64> = prices.iter().zip(&self.prices).map(mixed).collect();
+            let (cost, trees) = router.cheapest(&mixed)?;
+            let most = worth(&mixed, capacities) / cost;
+            if most < self.most {
+                *self = Lowest { most, prices: mixed.iter().map(|price| price / cost).collect() };
+            }
+            let by_prices: f64 = trees.links().map(|link| prices[link]).sum();
+            if share == 0.0 || by_prices < CHEAP {
+                return Some(trees);
+            }
+            share = if share > MIN_SMOOTHING { share / 2.0 } else { 0.0 };
+        }
+    }
 }
 
 /// Whole numbers in the proportion of amounts: exact where few parts are enough for it.
@@ -226,211 +247,6 @@ fn whole(amounts: &[f64]) -> Vec<i64> {
     let is_whole = |parts: &i64| of_parts(*parts).all(|amount| (amount - amount.round()).abs() < 1e-6);
     let parts = (1..=MAX_PARTS).find(is_whole).unwrap_or(FINE);
     of_parts(parts).map(|amount| amount.round() as i64).collect()
-}
-
-/// A spanning tree as the trees to and from the rank in its middle.
-fn rooted(fabric: &Fabric, spanning: &Spanning) -> Trees {
-    let mut near: Vec<Vec<Neighbour>> = vec![Vec::new(); fabric.ranks.len()];
-    for (a, b, there, back) in spanning {
-        near[*a].push((*b, there, back));
-        near[*b].push((*a, back, there));
-    }
-    // The order in which ranks are reached, with who reaches them, and how far the last one is.
-    let walk = |root: usize| {
-        let mut order = vec![(root, root, 0u32)];
-        let mut next = 0;
-        while let Some(&(rank, above, depth)) = order.get(next) {
-            order.extend(near[rank].iter().filter(|edge| edge.0 != above).map(|edge| (edge.0, rank, depth + 1)));
-            next += 1;
-        }
-        order
-    };
-    let depth = |root: &usize| walk(*root).last().map_or(0, |last| last.2);
-    let root = (0..fabric.ranks.len()).min_by_key(depth).unwrap_or(0);
-    let order = walk(root);
-    let edge = |from: usize, to: usize| near[from].iter().find(|edge| edge.0 == to).expect("an edge of the tree");
-    let below = || order.iter().skip(1);
-    let there = below().rev().map(|&(rank, above, _)| Transfer(rank, above, edge(rank, above).1.to_vec()));
-    let back = below().map(|&(rank, above, _)| Transfer(above, rank, edge(above, rank).1.to_vec()));
-    Trees { root, reducing: there.collect(), copying: back.collect() }
-}
-
-/// The trees by who is above each rank, the root above itself, on the way to the root and on the way back.
-fn trees(root: usize, there: &[usize], back: &[usize], paths: &[FromRank]) -> Trees {
-    let links = |from: usize, to: usize| paths[from][to].as_ref().expect("a path of the tree").1.clone();
-    let reducing = downwards(root, there).into_iter().rev();
-    let copying = downwards(root, back).into_iter();
-    Trees {
-        root,
-        reducing: reducing.map(|(above, rank)| Transfer(rank, above, links(rank, above))).collect(),
-        copying: copying.map(|(above, rank)| Transfer(above, rank, links(above, rank))).collect(),
-    }
-}
-
-/// What paths and trees cost.
-struct Router<'a> {
-    fabric: &'a Fabric,
-    /// Of every vertex its links, and where they lead.
-    out: Vec<Vec<(u32, usize)>>,
-    rank_of: Vec<Option<usize>>,
-    /// Whether links are alike both ways.
-    is_alike: bool,
-}
-
-impl<'a> Router<'a> {
-    fn of(fabric: &'a Fabric) -> Router<'a> {
-        let mut out = vec![Vec::new(); fabric.vertices.len()];
-        for (number, link) in fabric.links.iter().enumerate() {
-            out[link.from].push((number as u32, link.to));
-        }
-        Router { fabric, out, rank_of: fabric.rank_of(), is_alike: is_alike(fabric) }
-    }
-
-    /// The cheapest trees. `None` where ranks are not joined.
-    fn cheapest(&self, prices: &[f64]) -> Option<(f64, Trees)> {
-        let paths = self.all_paths(prices);
-        if !self.is_alike {
-            return cheapest_pair(&paths);
-        }
-        let (cost, spanning) = cheapest_spanning(&paths)?;
-        Some((cost, rooted(self.fabric, &spanning)))
-    }
-
-    fn all_paths(&self, prices: &[f64]) -> Vec<FromRank> {
-        (0..self.fabric.ranks.len()).map(|rank| self.paths(rank, prices)).collect()
-    }
-
-    /// Cheapest paths from a rank to others, of those the shortest (Dijkstra 1959). They pass through no rank: a tree that
-    /// branches there costs no more. On a machine there is one path to each, its route.
-    fn paths(&self, rank: usize, prices: &[f64]) -> FromRank {
-        let start = self.fabric.ranks[rank];
-        if let Some(routes) = &self.fabric.routes {
-            let priced = |links: Vec<u32>| {
-                let cost = links.iter().map(|&link| prices[link as usize].max(0.0)).sum();
-                (cost, links)
-            };
-            return self.fabric.ranks.iter().map(|&end| routes.path(start, end).map(priced)).collect();
-        }
-        let mut reached: Vec<Option<(f64, usize, u32)>> = vec![None; self.out.len()];
-        let mut waiting = BinaryHeap::from([Reverse((Cost(0.0), 0usize, start, u32::MAX))]);
-        while let Some(Reverse((Cost(cost), hops, vertex, by))) = waiting.pop() {
-            if reached[vertex].is_some() {
-                continue;
-            }
-            reached[vertex] = Some((cost, hops, by));
-            if vertex != start && self.rank_of[vertex].is_some() {
-                continue;
-            }
-            for &(link, to) in self.out[vertex].iter().filter(|(_, to)| reached[*to].is_none()) {
-                waiting.push(Reverse((Cost(cost + prices[link as usize].max(0.0)), hops + 1, to, link)));
-            }
-        }
-        let path = |&vertex: &usize| {
-            let (cost, hops, _) = reached[vertex]?;
-            let (mut links, mut at) = (Vec::with_capacity(hops), vertex);
-            while at != start {
-                let by = reached[at]?.2;
-                links.push(by);
-                at = self.fabric.links[by as usize].from;
-            }
-            links.reverse();
-            Some((cost, links))
-        };
-        self.fabric.ranks.iter().map(path).collect()
-    }
-}
-
-/// The cheapest spanning tree, there and back. `None` where ranks are not joined.
-fn cheapest_spanning(paths: &[FromRank]) -> Option<(f64, Spanning)> {
-    let count = paths.len();
-    let cost = |a: usize, b: usize| match (&paths[a][b], &paths[b][a]) {
-        (Some(there), Some(back)) => (there.0 + back.0, (there.1.len() + back.1.len()) as i64),
-        _ => (f64::INFINITY, i64::MAX),
-    };
-    let mut nearest: Vec<(usize, arborescence::Cost)> = (0..count).map(|rank| (0, cost(0, rank))).collect();
-    let mut left: BTreeSet<usize> = (1..count).collect();
-    let (mut spanning, mut sum) = (Vec::with_capacity(count - 1), 0.0);
-    while let Some(rank) = left.iter().copied().reduce(|a, b| if is_less(nearest[b].1, nearest[a].1) { b } else { a }) {
-        left.remove(&rank);
-        let (above, (added, _)) = nearest[rank];
-        let (there, back) = (paths[above][rank].as_ref()?, paths[rank][above].as_ref()?);
-        sum += added;
-        spanning.push((above, rank, there.1.clone(), back.1.clone()));
-        for &other in &left {
-            let other_cost = cost(rank, other);
-            if is_less(other_cost, nearest[other].1) {
-                nearest[other] = (rank, other_cost);
-            }
-        }
-    }
-    Some((sum, spanning))
-}
-
-/// The cheapest trees to a root and from it. `None` where ranks are not joined.
-fn cheapest_pair(paths: &[FromRank]) -> Option<(f64, Trees)> {
-    let count = paths.len();
-    let of_path = |from: usize, to: usize| {
-        let (cost, links) = paths[from][to].as_ref().filter(|_| from != to)?;
-        Some((from, to, (*cost, links.len() as i64)))
-    };
-    let out: Vec<arborescence::Edge> =
-        (0..count).flat_map(|from| (0..count).filter_map(move |to| of_path(from, to))).collect();
-    let into: Vec<arborescence::Edge> = out.iter().map(|&(from, to, cost)| (to, from, cost)).collect();
-    // No tree costs less than the cheapest edges into all ranks but its root.
-    let least = |edges: &[arborescence::Edge]| {
-        let mut least = vec![f64::INFINITY; count];
-        edges.iter().for_each(|&(_, to, cost)| least[to] = least[to].min(cost.0));
-        let sum: f64 = least.iter().sum();
-        least.into_iter().map(move |own| sum - own)
-    };
-    let mut roots: Vec<(f64, usize)> = least(&out).zip(least(&into)).map(|(a, b)| a + b).zip(0..count).collect();
-    roots.sort_by(|a, b| a.0.total_cmp(&b.0));
-    let mut best: Option<(f64, usize, Vec<usize>, Vec<usize>)> = None;
-    for (least, root) in roots {
-        if best.as_ref().is_some_and(|best| best.0 <= least) {
-            break;
-        }
-        let tree = |edges: &[arborescence::Edge]| {
-            let chosen = arborescence::cheapest(count, root, edges)?;
-            let cost: f64 = chosen.iter().flatten().map(|&number| edges[number].2.0).sum();
-            let above = |number: Option<usize>| number.map_or(root, |number| edges[number].0);
-            Some((cost, chosen.into_iter().map(above).collect::<Vec<usize>>()))
-        };
-        let (Some((to_root, there)), Some((from_root, back))) = (tree(&into), tree(&out)) else { continue };
-        if best.as_ref().is_none_or(|best| to_root + from_root < best.0) {
-            best = Some((to_root + from_root, root, there, back));
-        }
-    }
-    let (cost, root, there, back) = best?;
-    Some((cost, trees(root, &there, &back, paths)))
-}
-
-/// Whether as much leads from every vertex to each other one as back.
-fn is_alike(fabric: &Fabric) -> bool {
-    let mut between: FxHashMap<(usize, usize), f64> = FxHashMap::default();
-    for link in &fabric.links {
-        *between.entry((link.from, link.to)).or_default() += link.bandwidth;
-    }
-    let back = |ends: &(usize, usize)| between.get(&(ends.1, ends.0)).copied().unwrap_or(0.0);
-    between.iter().all(|(ends, bandwidth)| (bandwidth - back(ends)).abs() <= 1e-9 * bandwidth)
-}
-
-/// A cost that has an order; none is not a number.
-#[derive(Clone, Copy, Debug, PartialEq)]
-struct Cost(f64);
-
-impl Eq for Cost {}
-
-impl PartialOrd for Cost {
-    fn partial_cmp(&self, other: &Cost) -> Option<std::cmp::Ordering> {
-        Some(self.cmp(other))
-    }
-}
-
-impl Ord for Cost {
-    fn cmp(&self, other: &Cost) -> std::cmp::Ordering {
-        self.0.total_cmp(&other.0)
-    }
 }
 
 #[cfg(test)]
@@ -589,6 +405,38 @@ mod tests {
                 let bytes = 4 * random.random_range(ranks as u64..3000);
                 assert!(tried(&fabric, bytes).efficiency() <= 1.0 + 1e-9, "{fabric:?}");
             }
+        }
+    }
+
+    /// A torus of ranks with a link missing has many trees that are as good; random speeds leave few that are.
+    #[test]
+    fn trees_reach_the_bound_of_prices_on_networks_of_some_hundred_links() {
+        let torus = |extents: [usize; 3]| {
+            let count: usize = extents.iter().product();
+            let stride = [extents[1] * extents[2], extents[2], 1];
+            let steps = (0..count).flat_map(|rank| (0..3).map(move |axis| (rank, axis)));
+            let next = |(rank, axis): (usize, usize)| {
+                let coordinate = rank / stride[axis] % extents[axis];
+                (rank, rank - coordinate * stride[axis] + (coordinate + 1) % extents[axis] * stride[axis], 25e9)
+            };
+            let links: Vec<_> = steps.map(next).skip(2).collect();
+            network(count, count, &links)
+        };
+        let mut random = rand_xoshiro::Xoshiro256PlusPlus::seed_from_u64(23);
+        let mut ends: Vec<(usize, usize)> = (1..48).map(|vertex| (random.random_range(0..vertex), vertex)).collect();
+        ends.extend((0..140).map(|_| (random.random_range(0..48), random.random_range(0..48))));
+        ends.retain(|(from, to)| from != to);
+        let joined: Vec<_> = ends.into_iter().map(|(from, to)| (from, to, random.random_range(5e9..400e9))).collect();
+        for fabric in [torus([3, 5, 3]), network(26, 48, &joined)] {
+            let (packed, prices) = packed(&fabric, &Interrupt::NEVER).unwrap();
+            let stage =
+                stage_of(&fabric, packed, bound_of_exchange::bound(&fabric, Collective::Allreduce, 4096, 4), 4096, 4);
+            // No tree costs less than one by these prices, so that all of them let through what links are worth.
+            let (cost, _) = Router::of(&fabric).cheapest(&prices).unwrap();
+            let most: f64 = prices.iter().zip(&fabric.links).map(|(price, link)| price * link.bandwidth).sum();
+            assert!(cost > 1.0 - 1e-9, "{cost}");
+            let rate = stage.unwrap().rate;
+            assert!(rate <= most * (1.0 + 1e-9) && rate > most * 0.998, "{rate} of {most}");
         }
     }
 
