@@ -10,6 +10,7 @@ mod bound_of_exchange;
 mod cheapest;
 mod circulation;
 mod compile;
+mod distribution;
 mod error;
 mod exact;
 pub mod execute;
