@@ -82,6 +82,9 @@ pub const DEFAULT_EFFORT: f64 = 1.0;
 /// Exchanges that are given beside trees, at most.
 const MAX_EXCHANGES: usize = 16;
 
+/// Trees of merged messages that are given, at most.
+const MAX_MERGED: usize = 6;
+
 /// The schedules that the method allows, the fastest by the model first: the best trees of each kind, and exchanges. Who
 /// knows more of the network than its links, as a simulator does, chooses among them.
 ///
@@ -152,13 +155,16 @@ fn alternatives_of_size(
     if is_one_of_many {
         schedules.extend(stages.iter().flatten().map(|stage| schedule(vec![stage.clone()], None)));
     }
-    let of_kind = |&merged: &bool| {
-        let best = |stages: &Vec<Stage>| choose(stages.iter().filter(|stage| stage.merged == merged), request.method);
-        let chosen = stages.iter().map(best).collect::<Option<Vec<Stage>>>().filter(|stages| !stages.is_empty());
-        chosen.map(|stages| schedule(stages, None))
-    };
     if !is_one_of_many {
-        schedules.extend(kinds.iter().filter_map(of_kind));
+        for &merged in kinds {
+            // Of merged messages the prediction knows least, and of some that are as fast it takes any.
+            let most = if merged { MAX_MERGED } else { 1 };
+            let chosen: Vec<Vec<&Stage>> =
+                stages.iter().map(|stages| fastest(stages, merged, request.method, most)).collect();
+            let count = chosen.iter().map(Vec::len).min().unwrap_or(0);
+            let nth = |index: usize| chosen.iter().map(|stages| stages[index].clone()).collect();
+            schedules.extend((0..count).map(|index| schedule(nth(index), None)));
+        }
     }
     let may_overlap = request.collective == Collective::Allreduce && request.method != Method::Latency && effort > 0.0;
     if may_overlap
@@ -245,18 +251,18 @@ fn stages(
     stages
 }
 
-/// The stage that the method asks for.
-fn choose<'a>(stages: impl Iterator<Item = &'a Stage>, method: Method) -> Option<Stage> {
+/// The stages of a kind that the method asks for, at most so many, the best first.
+fn fastest(stages: &[Stage], merged: bool, method: Method, most: usize) -> Vec<&Stage> {
     // A part in a thousand of throughput is worth nothing; of what is as fast, the quicker is taken.
-    let steps = |stage: &Stage| (stage.rate / stage.bound.rate * 1000.0).round() as i64;
-    let best = stages.reduce(|best, other| {
-        let is_better = match method {
-            Method::Throughput if steps(best) != steps(other) => steps(other) > steps(best),
-            _ => other.seconds < best.seconds,
-        };
-        if is_better { other } else { best }
-    });
-    best.cloned()
+    let steps = |stage: &Stage| match method {
+        Method::Throughput => (stage.rate / stage.bound.rate * 1000.0).round() as i64,
+        _ => 0,
+    };
+    let mut stages: Vec<&Stage> = stages.iter().filter(|stage| stage.merged == merged).collect();
+    stages.sort_by(|a, b| steps(b).cmp(&steps(a)).then(a.seconds.total_cmp(&b.seconds)));
+    stages.dedup_by(|a, b| a.seconds == b.seconds && a.trees == b.trees);
+    stages.truncate(most);
+    stages
 }
 
 fn stage(

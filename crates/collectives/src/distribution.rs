@@ -10,6 +10,7 @@ use crate::exact;
 use crate::fabric::Fabric;
 use crate::greedy;
 use crate::logical::Logical;
+use crate::orders;
 use crate::packing::PackedTree;
 use crate::rooted;
 use crate::schedule::Operation;
@@ -172,6 +173,7 @@ pub fn distribute(
     let mut is_near = reached >= NEAR || !forms.is_empty() && ranks.len() > MAX_EXACT_RANKS;
     if forms.is_empty() || !interrupt.is_requested() {
         forms.extend(symmetric::binomial(&paths, &edges, ranks).into_iter().map(|moved| (moved, true)));
+        forms.extend(orders::trees(&paths, &edges, ranks).into_iter().map(|moved| (moved, true)));
     }
     // Where ranks are in no order along axes, the shortest trees there are, for short data and for who cannot wait.
     let missing: Vec<bool> =

@@ -21,6 +21,7 @@ mod greedy;
 mod logical;
 mod merge;
 mod needed;
+mod orders;
 mod packing;
 mod partition;
 pub mod predict;

@@ -13,7 +13,12 @@ const COUNTS: [usize; 4] = [1, 2, 3, 4];
 pub fn candidates(fabric: &Fabric, paths: &Paths, capacities: &[i64], root: usize, bytes: u64) -> Vec<Vec<PackedTree>> {
     let ranks = paths.ranks();
     let quickest = soonest(ranks, root, |from, to| paths.get(from, to).map(|links| costs(fabric, links, bytes)));
-    let mut candidates: Vec<Option<Vec<usize>>> = vec![quickest, chain(paths, root)];
+    // Where links out of a rank are several, the next message need not wait until the last one has left.
+    let side_by_side = soonest(ranks, root, |from, to| {
+        let there = costs(fabric, paths.get(from, to)?, bytes).0;
+        Some((there, fabric.message_seconds / 2.0))
+    });
+    let mut candidates: Vec<Option<Vec<usize>>> = vec![quickest, side_by_side, chain(paths, root)];
     let numbered: Vec<usize> = (0..ranks).map(|step| (root + step) % ranks).collect();
     candidates.push(Some(above(&numbered, |position| position - 1)));
     // By distances of powers of two, from the root on.
@@ -88,7 +93,7 @@ pub fn soonest(ranks: usize, root: usize, costs: impl Fn(usize, usize) -> Option
 }
 
 /// From each rank to the one whose path has fewest links that others of the chain have, and of those the nearest.
-fn chain(paths: &Paths, root: usize) -> Option<Vec<usize>> {
+pub fn chain(paths: &Paths, root: usize) -> Option<Vec<usize>> {
     let ranks = paths.ranks();
     let mut above = vec![usize::MAX; ranks];
     above[root] = root;
