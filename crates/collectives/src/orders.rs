@@ -1,9 +1,9 @@
-//! Trees by which data reaches all ranks in as few rounds as there can be, for ranks in an order: what goes from one rank to
-//! another in a round is one message, as in an allgather by Bruck and others (1997) or by recursive doubling.
+//! Trees by which data reaches all ranks in as few rounds as there can be, for ranks in an order: what goes from one rank
+//! to another in a round is one message, as in an allgather by Bruck and others (1997) or by recursive doubling.
 //!
 //! Messages over distances along the order that double need the fewest rounds for any number of ranks; pairs of ranks that
-//! swap all that they have stay nearer to each other, and need two rounds more where ranks are no power of two. Which order,
-//! which direction and which distance comes first matters where near ranks have shorter routes than far ones.
+//! swap all that they have stay nearer to each other, and need a round more where ranks are no power of two. Which
+//! order, which direction and which distance comes first matters where near ranks have shorter routes than far ones.
 
 use crate::bound::Edge;
 use crate::packing::PackedTree;
