@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import operator
 import os
 import resource
 import signal
@@ -54,6 +55,23 @@ def _representation(value: object) -> str:
         return repr(value)
     except ValueError:
         return f"a number of some {int(value.bit_length() * 0.30103)} digits" if isinstance(value, int) else "a value"
+
+
+def unsigned(value: object, what: str, bits: int = 64) -> int:
+    """A whole number as the extension module takes it: of so many bits, and not negative.
+
+    Raises
+    ------
+    UsageError
+        For anything else; `what` says what it should be.
+    """
+    try:
+        number = operator.index(value)  # type: ignore[arg-type]
+    except TypeError:
+        raise UsageError(f"{what}: expected a whole number, found {quoted(value)}") from None
+    if 0 <= number < 1 << bits:
+        return number
+    raise UsageError(f"{what}: expected a whole number from 0 to 2**{bits} - 1, found {quoted(number)}")
 
 
 def heed_interrupts() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import re
 
+from weft import _core
 from weft._core import UsageError
 
 _TIMES = ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs"), (1e-9, "ns"))
@@ -14,6 +15,9 @@ FACTORS = {"": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30}
 
 LENGTH = re.compile(r"(\d+)\s*([kKmMgG]?)(?:i?[bB])?")
 """A length as people write it."""
+
+_MAX_DIGITS = 1000
+"""Digits that a number is read of: most are zeros in front, where it has no more than 64 bits."""
 
 _RATES = ((1e12, "TB/s"), (1e9, "GB/s"), (1e6, "MB/s"), (1e3, "kB/s"))
 
@@ -82,7 +86,24 @@ def parse_length(text: str, what: str) -> int:
     match = LENGTH.fullmatch(text.strip())
     if match is None:
         raise UsageError(f"{what}: '{text.strip()}' is not a number; expected for example '1048576' or '1M'")
-    return int(match[1]) * FACTORS[match[2].lower()]
+    return decimal(match[1], what, FACTORS[match[2].lower()])
+
+
+def decimal(digits: str, what: str, factor: int = 1) -> int:
+    """The number that decimal digits stand for, times a factor.
+
+    >>> decimal("0064", "bytes", 1024)
+    65536
+    >>> decimal("18446744073709551616", "bytes")
+    Traceback (most recent call last):
+    weft._core.UsageError: bytes: expected a whole number from 0 to 2**64 - 1, found 18446744073709551616
+    """
+    # Python itself refuses to read some thousand digits.
+    number = int(digits) * factor if len(digits) <= _MAX_DIGITS else None
+    if number is None or number >= 1 << 64:
+        shown = _core.shown((digits if number is None else str(number))[:_MAX_DIGITS])
+        raise UsageError(f"{what}: expected a whole number from 0 to 2**64 - 1, found {shown}")
+    return number
 
 
 def rate(value: float | None) -> str:

@@ -217,6 +217,7 @@ def compile(
         return
     outputs.check_choice(resume, force)
     outputs.check(output, storing.SUFFIXES, force=force)
+    compiling.check_limits(channels, link_channels, ports, phases)
     machine = catalogue.machine(on, estimand)
     connections = find_pattern(
         pattern, machine, words=words, seed=seed, parts=parts, partition=partition, exchange=exchange, placed=placed

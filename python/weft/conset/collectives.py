@@ -225,10 +225,10 @@ def compile(
     """
     network, described = fabric(on)
     if nodes is not None:
-        network = network.with_group(list(nodes))
-    length = bytes if isinstance(bytes, int) else units.parse_length(bytes, "bytes")
-    if length < 0 or root < 0 or element_bytes < 0:
-        raise UsageError(f"bytes {length}, root {root}, element bytes {element_bytes}: expected numbers of at least 0")
+        network = network.with_group([inputs.unsigned(node, "nodes") for node in nodes])
+    length = units.parse_length(bytes, "bytes") if isinstance(bytes, str) else inputs.unsigned(bytes, "bytes")
+    for value, what in ((root, "root"), (element_bytes, "bytes of an element")):
+        inputs.unsigned(value, what)
     schedule, considered, interrupted = _core.compile_collective(
         network, collective, length, element_bytes, root, method, described, effort
     )  # fmt: skip

@@ -161,12 +161,14 @@ def compile(
         raise UsageError("method='messages' with messages=False: what is not simulated is not carried out")
     if isinstance(pattern, str) and pattern in _core.collectives():
         raise UsageError(f"{pattern} is a collective: say how long its buffer is, bytes='1M' for example")
+    check_limits(channels, link_channels, ports, phases)
+    inputs.unsigned(seed, "seed")
     described = chosen if isinstance(chosen, Machine) else catalogue.machine(chosen)
     connections = (
         pattern if isinstance(pattern, ConnectionSet) else find_pattern(pattern, described, words=words, seed=seed)
     )
     if words is not None and isinstance(pattern, ConnectionSet):
-        connections = connections.with_words(words)
+        connections = connections.with_words(inputs.unsigned(words, "words"))
     _log.info("compile %s for %s: %d connections", connections.name, described.name, len(connections))
     schedule, _ = _core.compile_connections(
         connections,
@@ -187,6 +189,26 @@ def compile(
         return schedule
     charges_alike = access is None and access_time is None
     return beside_messages(schedule, connections, described, seed=seed, method=method, charges_alike=charges_alike)
+
+
+def check_limits(channels: int | None, link_channels: int | None, ports: int | None, phases: int | None) -> None:
+    """Refuse numbers that the compiler's limits cannot have.
+
+    Raises
+    ------
+    UsageError
+        Which one it is, and what it may be.
+
+    Examples
+    --------
+    >>> check_limits(None, -1, None, None)
+    Traceback (most recent call last):
+    weft._core.UsageError: link channels: expected a whole number from 0 to 2**32 - 1, found -1
+    """
+    limits = {"channels": channels, "link channels": link_channels, "ports": ports, "phases": phases}
+    for what, value in limits.items():
+        if value is not None:
+            inputs.unsigned(value, what, 32)
 
 
 def beside_messages(

@@ -73,6 +73,9 @@ def pattern(
     >>> pattern("transpose", weft.machine("iwarp64"), words=8)
     <weft connection set transpose: 56 connections between 64 nodes>
     """
+    for value, what in ((words, "words"), (seed, "seed"), (parts, "parts")):
+        if value is not None:
+            inputs.unsigned(value, what)
     text = os.fspath(name)
     path = Path(text)
     if not _is_path(text):

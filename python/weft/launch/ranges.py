@@ -181,9 +181,10 @@ def shapes(value: str | Iterable[str | Iterable[int]] | None, what: str) -> tupl
 
 def _shape(text: str, whole: str, what: str) -> tuple[int, ...]:
     words = text.strip().lower().split("x")
-    if not all(word.isdecimal() and int(word) > 0 for word in words):
+    extents = tuple(units.decimal(word, what) if word.isdecimal() else 0 for word in words)
+    if 0 in extents:
         raise UsageError(f"{what}: '{text.strip()}' in '{whole}' is no shape; expected for example '128x128x128'")
-    return tuple(map(int, words))
+    return extents
 
 
 def _part(part: str, text: str, what: str, step: Step) -> Iterable[int]:
@@ -209,4 +210,4 @@ def _number(word: str, text: str, what: str, step: Step) -> int:
     if match is None or factor is None or (factor and step == "one"):
         example = "'8:8192', '8,1K,1M'" if step == "double" else "'1:6', '1,2,4'"
         raise UsageError(f"{what}: '{word.strip()}' in '{text}' is not a number; expected for example {example}")
-    return int(match[1]) * units.FACTORS[factor]
+    return units.decimal(match[1], what, units.FACTORS[factor])

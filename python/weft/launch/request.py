@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from weft import _core
+from weft import _core, inputs
 from weft._core import UsageError
 from weft.launch import data_parallel, ranges
 from weft.parameters import Benchmark, Takes, common, is_said, table, taking
@@ -132,7 +132,8 @@ class Request:
         return replace(self, parameters={**self.parameters, **parameters})
 
     def to_json(self) -> str:
-        """As `_core` reads it."""
+        """As `_core` reads it. Raises UsageError where it cannot have the seed."""
+        inputs.unsigned(self.seed, "seed")
         parameters = {name: value for name, value in self.parameters.items() if is_said(value)}
         if not self.node:
             return json.dumps({"benchmark": self.benchmark, "ranks": self.ranks, "seed": self.seed, **parameters})

@@ -11,7 +11,7 @@ from typing import Any, Unpack
 
 import polars as pl
 
-from weft import _core, files
+from weft import _core, files, inputs
 from weft._core import Machine, UsageError
 from weft.catalogue import machine as find_machine
 from weft.launch import data_parallel, flit, node
@@ -106,6 +106,7 @@ def simulate_parsed(
     force: bool = False,
 ) -> pl.DataFrame:
     """As :func:`simulate`, with parameters as :func:`weft.launch.request.parsed` gives them."""
+    inputs.unsigned(seed, "seed")
     if trace is not None:
         files.check_output(trace, (), force=force)
     described = machine if isinstance(machine, Machine) else find_machine(machine)
