@@ -28,6 +28,8 @@ def _selection(array: DistributedArray, key: Any) -> tuple[list[NDArray[np.intp]
     """
     words = list(key) if isinstance(key, tuple) else [key]
     is_apart = _is_apart(words)
+    if any(word is None for word in words):
+        raise UsageError("None adds no axis to a distributed array: gather() it, or use .local")
     if sum(word is Ellipsis for word in words) > 1:
         raise UsageError("an index has one ellipsis at most")
     if any(word is Ellipsis for word in words):

@@ -387,6 +387,8 @@ def _opened(path: Path) -> Iterator[Members]:
     suffix = _suffix(path)
     if not path.exists():
         raise UsageError(f"{path}: there is no such file")
+    if path.is_dir() and suffix != ".zarr":
+        raise UsageError(f"{path} is a folder")
     _require(suffix)
     with contextlib.ExitStack() as stack:
         try:

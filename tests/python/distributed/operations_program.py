@@ -409,6 +409,7 @@ def mistakes():
         (lambda: a.norm(3), "the norm of order 3 is not known; there are 1, 2 and infinity"),
         (lambda: a[8], "index 8 is out of bounds for axis 0 of 8 elements"),
         (lambda: a[0, 0, 0], "an index of 3 axes into an array of 2"),
+        (lambda: a[None, :], "None adds no axis to a distributed array"),
         (lambda: a[np.array([1.5])], "is indexed by integers, .*, not by ndarray of float64 with 1 axes"),
         (lambda: a.__setitem__(0, np.zeros(4)), r"a value of shape \(4,\) does not broadcast to the part's, \(6,\)"),
         (lambda: np.take(a, [0, 1]), "numpy.take of a distributed array is along one axis: give axis="),

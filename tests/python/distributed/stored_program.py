@@ -97,6 +97,7 @@ def mistakes(folder):
     save(folder / "there.npy", x)
     save(folder / "there.zarr", x)
     (folder / "folder.zarr").mkdir(exist_ok=True)
+    (folder / "folder.h5").mkdir(exist_ok=True)
     cases = [
         (lambda: save(folder / "x.csv", x), UsageError, "expected a name that ends in .h5 or"),
         (lambda: save(folder / "there.npy", x), UsageError, "exists: --force .from Python, force=True. replaces it"),
@@ -109,6 +110,7 @@ def mistakes(folder):
         (lambda: save(folder / "x.h5", Geometry(3).zeros("U4")), UsageError, "HDF5 has no elements of <U4"),
         (lambda: save(folder / "x.zarr", Geometry(3).zeros("g")), UsageError, "Zarr has no elements of float128"),
         (lambda: load(folder / "none.h5"), UsageError, "there is no such file"),
+        (lambda: load(folder / "folder.h5"), UsageError, "folder.h5 is a folder$"),
         (lambda: load(folder / "there.npy", geometry=Geometry(5)), UsageError, "but the geometry has"),
         (lambda: load(folder / "there.npy", "y"), UsageError, "has no array 'y'; it has data"),
         (lambda: load(folder / "there.txt"), UsageError, "expected a name that ends in"),
