@@ -66,7 +66,8 @@ def _run_file(path: Path, arguments: list[str]) -> str:
     except WeftError:
         raise
     except SyntaxError as error:
-        raise UsageError(f"{error.filename}, line {error.lineno}: {error.msg}") from None
+        line = f", line {error.lineno}" if error.lineno else ""
+        raise UsageError(f"{error.filename or path}{line}: {error.msg}") from None
     except Exception as error:
         where = [frame for frame in traceback.extract_tb(error.__traceback__) if frame.filename == str(path)]
         line = f", line {where[-1].lineno}" if where else ""

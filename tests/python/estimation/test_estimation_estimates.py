@@ -192,6 +192,13 @@ def test_programs_that_fail(tmp_path, text, error, message):
         run(path)
 
 
+def test_a_file_that_is_no_text_of_a_program(tmp_path):
+    path = tmp_path / "program.py"
+    path.write_bytes(b"PK\x00\x03")
+    with pytest.raises(UsageError, match=f"^{path}: source code (string )?cannot contain null bytes"):
+        run(path)
+
+
 def test_a_program_that_ends_well(tmp_path):
     (tmp_path / "program.py").write_text("import sys\nprint(1)\nsys.exit(0)\n")
     assert run(tmp_path / "program.py") == "1\n"
