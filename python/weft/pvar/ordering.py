@@ -45,7 +45,7 @@ def rank(x: ParallelVariable | tuple[ParallelVariable, ...], *, descending: bool
         return _by_several(x, descending)
     vp = variable_set(x, "rank")
     if x.data.dtype.kind == "c":
-        raise UsageError("rank: complex numbers have no order; rank abs(x), or the real part")
+        raise UsageError("complex numbers have no order, to rank or sort them by; take abs(x), or the real part")
     ranks, passes = vp.execution.rank(x.data, descending, vp.mask, vp.address_dtype)
     if vp.meter is not None:
         vp.meter.record(vp, "rank", "rank", x.bits, arrays=(x.data, ranks), dtype=x.data.dtype.name, passes=passes)

@@ -321,7 +321,7 @@ class ParallelVariable:
         if one and vp.alone and vp.meter is None:
             try:
                 return self.data.item(index)
-            except (IndexError, TypeError, ValueError):
+            except (IndexError, TypeError, ValueError, OverflowError):
                 pass  # what is wrong with it is said below
         if _is_part(index, vp.ndim):
             return vp.execution.part(self.data, vp.part(index, "read"))

@@ -236,6 +236,8 @@ def test_rows_and_other_parts():
         variable[..., ...]
     with pytest.raises(UsageError, match="an index of 3 axes into a variable of 2"):
         variable[1, :, 2]
+    with pytest.raises(UsageError, match="there is no element 10{30} along axis 1: its extent is 6"):
+        variable[1, 10**30]
     on_machine = weft.pvar.VPSet((4, 6), machine="cm2-8k").zeros(np.float32)
     with pytest.raises(UsageError, match="is read as a part, and what that costs is not known"):
         on_machine[1]
@@ -322,7 +324,7 @@ def complex_cases():
     ("call", "message"),
     [
         (lambda v: v.max(), "complex numbers have no max, because they have no order"),
-        (weft.pvar.sort, "complex numbers have no order"),
+        (weft.pvar.sort, "^complex numbers have no order, to rank or sort them by; take abs"),
         (lambda v: weft.pvar.reduce(v, "logand"), "logand is of integers and booleans"),
         (lambda v: v.vp.zeros().assign(v), "a variable of float64 cannot be given"),
     ],
