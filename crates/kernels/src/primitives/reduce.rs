@@ -139,18 +139,26 @@ pub(super) fn reduced<T: Element, W: Element, C: Combine<W>>(
             .map(|start| chunk(start, own.end.min(start + CHUNK), far))
             .collect::<Vec<W>>()
     });
-    halves::<W, C>(&parts.concat())
+    halves::<W, C>(&mut parts.concat())
 }
 
-fn halves<W: Element, C: Combine<W>>(values: &[W]) -> W {
-    match values {
-        [] => C::IDENTITY,
-        [value] => *value,
-        _ => {
-            let (low, high) = values.split_at(values.len().next_power_of_two() / 2);
-            C::combine(halves::<W, C>(low), halves::<W, C>(high))
-        }
+/// Values combined in halves, of which the first is the largest power of two: from the bottom, where pairs of neighbours
+/// come to the same, and one that is left waits for the next pairs.
+fn halves<W: Element, C: Combine<W>>(values: &mut [W]) -> W {
+    let mut count = values.len();
+    if count == 0 {
+        return C::IDENTITY;
     }
+    while count > 1 {
+        for pair in 0..count / 2 {
+            values[pair] = C::combine(values[2 * pair], values[2 * pair + 1]);
+        }
+        if !count.is_multiple_of(2) {
+            values[count / 2] = values[count - 1];
+        }
+        count = count.div_ceil(2);
+    }
+    values[0]
 }
 
 /// Chunks of large arrays are fetched so many bytes ahead. Of 1, 1.5, 2, 2.5, 3 and 4 KiB the nearest were the best where a
