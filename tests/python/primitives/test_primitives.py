@@ -87,6 +87,33 @@ def test_the_workspace_of_a_send_may_hold_anything() -> None:
             assert np.array_equal(out, expected)
 
 
+@pytest.mark.parametrize("clobber", [False, True])
+@pytest.mark.parametrize("threads", [1, 2])
+@pytest.mark.parametrize("length", [64, 5_000, 300_000])
+@pytest.mark.parametrize("dtype", [np.int32, np.int64, np.float32, np.float64])
+def test_elements_like_what_marks_vacancies_are_sent(dtype: type, length: int, threads: int, clobber: bool) -> None:
+    """Sends that refuse collisions mark what nothing is sent to by bytes of 0x9B, which elements may have too."""
+    chance = np.random.default_rng(length)
+    mark = np.frombuffer(b"\x9b" * np.dtype(dtype).itemsize, dtype)[0]
+    start = chance.integers(0, 100, length).astype(dtype)
+    start[::3] = mark
+    index = chance.permutation(length)
+    for marked in ([], [0], [1], [0, 1, length - 1], slice(None)):
+        x = chance.integers(0, 100, length).astype(dtype)
+        x[marked] = mark
+        for senders in (length, length - 1):
+            out, expected = start.copy(), start.copy()
+            expected[index[:senders]] = x[:senders]
+            _core.array_send(x[:senders], index[:senders], out, None, None, threads, None, clobber)
+            assert np.array_equal(out, expected)
+            twice = index[:senders].copy()
+            twice[1] = twice[0]
+            with pytest.raises(
+                _core.UsageError, match=f"elements 0 and 1 are both sent to element {twice[0]}: choose how"
+            ):
+                _core.array_send(x[:senders], twice, start.copy(), None, None, threads, None, clobber)
+
+
 def test_a_workspace_without_memory_is_refused() -> None:
     for size in (2**62, 2**63 - 1, 2**64 - 1):
         with pytest.raises(MemoryError, match=f"no memory for a workspace of {size} bytes"):
