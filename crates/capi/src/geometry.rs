@@ -5,7 +5,7 @@ use std::ffi::c_int;
 use weft_polyshift::geometry::{Geometry as Blocks, Layout};
 
 use crate::ranks::Ranks;
-use crate::status::{Failure, code, free, list, make, object, required};
+use crate::status::{Failure, code, free, make, object, of_axes, required};
 
 /// The blocks of an array over ranks, of which this process is one.
 pub struct Geometry {
@@ -29,8 +29,8 @@ pub unsafe extern "C" fn weft_geometry_make(
         // SAFETY: the object is one of this library, and the lists have a number for each axis (this function's
         // conditions).
         let (ranks, shape, grid) = unsafe {
-            let grid = if grid.is_null() { None } else { Some(list(grid, axes, "grid")?.to_vec()) };
-            (object(ranks, "ranks")?, list(shape, axes, "shape")?, grid)
+            let grid = if grid.is_null() { None } else { Some(of_axes(grid, axes, "grid")?.to_vec()) };
+            (object(ranks, "ranks")?, of_axes(shape, axes, "shape")?, grid)
         };
         ranks.agreed("geometry", || {
             let layout = Layout { grid, ..Layout::default() };

@@ -5,7 +5,7 @@ use std::ffi::{c_int, c_void};
 use weft_polyshift::exchange::{Boundary, Shift as RankShift};
 use weft_polyshift::plan::{Edge, Plan, Shift};
 
-use crate::status::{Failure, Outcome, code, free, list, make, object, required};
+use crate::status::{Failure, Outcome, code, free, list, make, object, of_axes, required};
 
 /// `weft_shift` of the header.
 #[repr(C)]
@@ -129,7 +129,7 @@ pub unsafe extern "C" fn weft_shifts_plan(
 ) -> c_int {
     // SAFETY: `plan` may be written, the lists begin `axes` and `count` elements, and the values of shifts an element or a
     // boundary array each (this function's conditions).
-    unsafe { make(plan, || planned(list(shape, axes, "shape")?, element, list(shifts, count, "shifts")?, threads)) }
+    unsafe { make(plan, || planned(of_axes(shape, axes, "shape")?, element, list(shifts, count, "shifts")?, threads)) }
 }
 
 /// See `weft.h`.

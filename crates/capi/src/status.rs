@@ -68,15 +68,33 @@ pub fn required<T>(pointer: *const T, what: &str) -> Outcome {
     if pointer.is_null() { Err(Failure::Usage(format!("{what} is NULL"))) } else { Ok(()) }
 }
 
+/// The most axes of an array, as numpy has it. More are a mistake, whose list is not read.
+pub const MAX_AXES: usize = 64;
+
+/// A number for each axis, which a caller's pointer begins.
+///
+/// # Safety
+/// It begins as many, if there may be as many, which live and are not written while they are used.
+pub unsafe fn of_axes<'a, T>(pointer: *const T, axes: usize, what: &str) -> Outcome<&'a [T]> {
+    if axes > MAX_AXES {
+        return Err(Failure::Usage(format!("an array has at most {MAX_AXES} axes, not {axes}")));
+    }
+    // SAFETY: the pointer begins as many (this function's condition).
+    unsafe { list(pointer, axes, what) }
+}
+
 /// The elements that a caller's pointer begins.
 ///
 /// # Safety
-/// It begins as many, which live and are not written while they are used.
+/// It begins as many, if memory holds as many, which live and are not written while they are used.
 pub unsafe fn list<'a, T>(pointer: *const T, count: usize, what: &str) -> Outcome<&'a [T]> {
     if count == 0 {
         return Ok(&[]);
     }
     required(pointer, what)?;
+    if count > isize::MAX as usize / size_of::<T>().max(1) {
+        return Err(Failure::Usage(format!("{what}: no memory holds {count} of them")));
+    }
     // SAFETY: `pointer` is not null and begins `count` elements (this function's condition).
     Ok(unsafe { std::slice::from_raw_parts(pointer, count) })
 }

@@ -18,6 +18,9 @@ int main(void) {
     shown(weft_shifts_plan(&plan, 2, shape, 8, 1, odd, 0));
     shown(weft_shifts_plan(&plan, 2, shape, 8, 1, empty, 0));
     shown(weft_shifts_plan(&plan, 2, NULL, 8, 1, good, 0));
+    shown(weft_shifts_plan(&plan, (size_t)-1, shape, 8, 1, good, 0));
+    shown(weft_shifts_plan(&plan, 65, shape, 8, 1, good, 0));
+    shown(weft_shifts_plan(&plan, 2, shape, 8, (size_t)-1, good, 0));
     shown(weft_shifts_plan(NULL, 2, shape, 8, 1, good, 0));
     shown(weft_shifts_plan(&plan, 2, shape, 8, 1, good, 0));
     double x[24] = {0};
@@ -36,6 +39,7 @@ int main(void) {
     const size_t grid[] = {2, 1};
     shown(weft_ranks_alone(&ranks));
     shown(weft_geometry_make(&geometry, ranks, 2, shape, grid));
+    shown(weft_geometry_make(&geometry, ranks, 200, shape, NULL));
     shown(weft_geometry_make(&geometry, ranks, 2, shape, NULL));
     shown(weft_halo_plan(&exchange, ranks, geometry, 8, widths, NULL, 7));
     const size_t absurd[] = {0, (size_t)1 << 62, 0, 0};

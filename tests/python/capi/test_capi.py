@@ -90,6 +90,9 @@ def test_mistakes_in_c(tmp_path):
         "2 shift 0 has boundary 77: expected WEFT_CIRCULAR, WEFT_VALUE or WEFT_ARRAY",
         "2 the boundary of shift 0 is NULL",
         "2 shape is NULL",
+        f"2 an array has at most 64 axes, not {2**64 - 1}",
+        "2 an array has at most 64 axes, not 65",
+        f"2 shifts: no memory holds {2**64 - 1} of them",
         "2 the pointer to write to is NULL",
         "0 ",
         "2 result 0 overlaps source 0: give each shift memory of its own",
@@ -97,6 +100,7 @@ def test_mistakes_in_c(tmp_path):
         "2 plan is NULL",
         "0 ",
         "2 the grid (2, 1) has 2 ranks, but there are 1",
+        "2 an array has at most 64 axes, not 200",
         "0 ",
         "2 corners is 7: expected 0, 1 or 2",
         "2 a block of [4, 6] with ghosts of widths [[0, 4611686018427387904], [0, 0]] and 8 bytes an element fits into "

@@ -43,7 +43,8 @@ const TASK: usize = 1 << 16;
 /// line in `out`, whoever is selected. Sums and products of integers have 64 bits and wrap around, as has the number of
 /// true booleans that is their sum: `out` is of int64 or uint64 then, and else of the type of `x`. A line of which nothing
 /// is selected comes to what changes nothing: 0, 1, all bits, the smallest or largest value of the type (minus or plus
-/// infinity). Returns how many lines that are, if the combination is the largest or the smallest; else 0.
+/// infinity). Returns how many lines that are, if the combination is the largest or the smallest; else 0. Lines of no
+/// elements are none.
 ///
 /// # Errors
 ///
