@@ -13,10 +13,10 @@ of the elements: the more, the less of its code and tables is still in caches, s
 log w between knots. p is the number of contiguous pieces that elements are moved in. d is the share of elements that
 are selected, s and u what a selected and an unselected element take more; r is the number of stretches of selected
 elements, at whose ends branches are predicted wrongly unless they are so few that the processor has learned them. m
-messages of a send wait for one to the same target that is under way; g is how many are scattered, times the logarithm
+messages of a send wait for one to the same target that is in flight; g is how many are scattered, times the logarithm
 of the memory that they come to: the more, the fewer find their lines in the nearest caches and tables of pages. k is
 from how many variables addresses are computed. `call_selected` and the terms of d and r are there only under a
-selection, where a number as an operand, or two dtypes, take another way; scalar, converted, exclusive and down only
+selection, where a number as an operand, or two dtypes, cost differently; scalar, converted, exclusive and down only
 where an operand is a number, operands are of different dtypes, or the scan is of that form. No term is negative, and
 neither c nor call falls: what is farther away takes longer.
 
@@ -124,7 +124,7 @@ class Work:
     pieces
         Contiguous pieces that elements are moved in.
     waiting
-        How many messages of a send wait for one to the same element that is under way.
+        How many messages of a send wait for one to the same element that is in flight.
     scattered
         How many messages come to another line of memory than the one before, times the logarithm to base 2 of how much
         of memory they all come to, in parts as large as the nearest cache.

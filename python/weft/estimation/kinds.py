@@ -52,7 +52,7 @@ USUAL_PASSES = 5
 FEW_JUMPS = 16
 """Messages that come one after another are in order where only one of more than so many comes to somewhere else."""
 
-UNDER_WAY = 32
+IN_FLIGHT = 32
 """Messages that a processor works on at once, about: it looks some hundreds of instructions ahead, and each takes some
 ten."""
 
@@ -240,7 +240,7 @@ def _routed(record: Record, selected: str) -> Kind:
 
 
 def _waiting(facts: Facts) -> float:
-    """How many messages wait for one to the same target that is under way.
+    """How many messages wait for one to the same target that is in flight.
 
     Of those in order, the ones to a target follow one another, and a processor goes on with the next targets' only
     where these are not too many; of scattered ones, any two are as likely to meet.
@@ -248,7 +248,7 @@ def _waiting(facts: Facts) -> float:
     if not facts.targets:
         return 0.0
     each = facts.messages / facts.targets
-    return facts.messages * (each - 1) / (each - 1 + UNDER_WAY) if facts.ascending else each
+    return facts.messages * (each - 1) / (each - 1 + IN_FLIGHT) if facts.ascending else each
 
 
 def _work(record: Record, *, selects: bool = True, pieces: int = 0) -> Work:

@@ -17,13 +17,13 @@ from weft import _core
 from weft.pvar.domains import one_element
 from weft.pvar.execution import Array
 
-FEWEST = 1024
+MIN_ELEMENTS = 1024
 """Elements from which a kernel is the faster: to call it takes somewhat longer."""
 
 EXACT = {bool: "b", int: "iuf", float: "f"}
 """Which kinds of elements take Python's numbers as they are."""
 
-FEWEST_ROOTS = 4096
+MIN_ROOTS = 4096
 """The same of square roots: that none is of a negative number, of which numpy warns, is looked at first."""
 
 _NARROW = "bhBH"
@@ -41,7 +41,7 @@ _WITH_ARRAYS = frozenset(("bitwise_left_shift", "bitwise_right_shift"))
 
 def is_by_kernel(name: str, dtype: str, elements: int) -> bool:
     """Whether a kernel computes a function of so many elements of a dtype, of which numpy has nothing to warn."""
-    fewest = FEWEST_ROOTS if name == "sqrt" else FEWEST
+    fewest = MIN_ROOTS if name == "sqrt" else MIN_ELEMENTS
     return elements >= fewest and np.dtype(dtype).char in _KERNELS.get(name, "")
 
 
@@ -56,7 +56,7 @@ def of_two(name: str, others: Callable[[Any, Any], Any]) -> Callable[[Any, Any],
             array = x
         else:
             array = y
-        if array.__class__ is not np.ndarray or array.size < FEWEST or array.dtype.char not in codes:
+        if array.__class__ is not np.ndarray or array.size < MIN_ELEMENTS or array.dtype.char not in codes:
             return others(x, y)
         first, second = _exact(x, array), _exact(y, array)
         return others(x, y) if first is None or second is None else _by_kernel(name, (first, second), array)
@@ -69,7 +69,7 @@ def of_one(name: str, others: Callable[[Any], Any]) -> Callable[[Any], Any]:
     codes = _KERNELS[name]
 
     def compute(x: Any) -> Any:
-        if x.__class__ is not np.ndarray or x.size < FEWEST or x.dtype.char not in codes or _exact(x, x) is None:
+        if x.__class__ is not np.ndarray or x.size < MIN_ELEMENTS or x.dtype.char not in codes or _exact(x, x) is None:
             return others(x)
         return _by_kernel(name, (x,), x)
 
@@ -80,7 +80,7 @@ def square_root(x: Any) -> Any:
     """numpy's square root."""
     if (
         x.__class__ is not np.ndarray
-        or x.size < FEWEST_ROOTS
+        or x.size < MIN_ROOTS
         or x.dtype.char not in _KERNELS["sqrt"]
         or _exact(x, x) is None
         or not x.min() >= 0

@@ -12,9 +12,9 @@ from weft.pvar import metered
 N = 20_000
 
 
-def kind_of(run):
+def kind_of(vp, run):
     """The kind of the one operation of a program."""
-    with metered() as meter:
+    with metered(vp) as meter:
         run()
     (one,) = [one for one in meter.sequence if not one.included]
     return kinds.of(one)
@@ -23,7 +23,7 @@ def kind_of(run):
 def sent(addresses, combine):
     vp = pvar.VPSet(N)
     x, to, address = vp.full(1.0, "float64"), vp.full(0.0, "float64"), vp.array(addresses)
-    return kind_of(lambda: pvar.send(x, address, combine=combine, into=to))
+    return kind_of(vp, lambda: pvar.send(x, address, combine=combine, into=to))
 
 
 def test_messages_in_order_wait_the_more_the_more_come_to_a_target():
@@ -47,7 +47,7 @@ def test_addresses_that_follow_one_another_are_in_order_though_they_begin_in_the
 
     def got(addresses):
         x, address = vp.full(1.0, "float64"), vp.array(addresses.reshape(100, 200))
-        return kind_of(lambda: pvar.get(x, address))
+        return kind_of(vp, lambda: pvar.get(x, address))
 
     turned, drawn = got((index + 7_123) % N), got(np.random.default_rng(7).permutation(N))
     assert "in order" in turned.name
@@ -63,7 +63,7 @@ def test_addresses_of_bytes_jump_as_those_of_words_do():
     jumps = []
     for dtype in ("uint8", "int16", "int64"):
         address = vp.array(addresses.astype(dtype))
-        with metered() as meter:
+        with metered(vp) as meter:
             pvar.get(vp.full(1, "int32"), address)
         jumps.append(meter.sequence[-1].facts.jumps)
     assert jumps == [int(np.sum(np.abs(np.diff(addresses)) >= 8))] * 3

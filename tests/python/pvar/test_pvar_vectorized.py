@@ -67,7 +67,7 @@ def agree(name, operands):
 @pytest.mark.parametrize(("name", "code"), CASES)
 def test_kernels_give_what_numpy_gives_with_all_kinds_of_numbers(name, code):
     rng, dtype = np.random.default_rng(3), np.dtype(code)
-    fewest = vectorized.FEWEST_ROOTS if name == "sqrt" else vectorized.FEWEST
+    fewest = vectorized.MIN_ROOTS if name == "sqrt" else vectorized.MIN_ELEMENTS
     for count in (1, fewest - 1, fewest, fewest + 1, 4 * fewest + 3):
         x = elements(rng, dtype, count)
         if FUNCTIONS[name].operands == 1:
@@ -93,10 +93,10 @@ def test_extremes_with_any_number_are_those_of_numpy(x, number, name):
 
 
 def test_what_a_kernel_computes_is_known_to_the_estimator():
-    assert vectorized.is_by_kernel("maximum", "float32", vectorized.FEWEST)
-    assert not vectorized.is_by_kernel("maximum", "float32", vectorized.FEWEST - 1)
-    assert not vectorized.is_by_kernel("maximum", "float16", vectorized.FEWEST)
-    assert not vectorized.is_by_kernel("sqrt", "float64", vectorized.FEWEST_ROOTS - 1)
+    assert vectorized.is_by_kernel("maximum", "float32", vectorized.MIN_ELEMENTS)
+    assert not vectorized.is_by_kernel("maximum", "float32", vectorized.MIN_ELEMENTS - 1)
+    assert not vectorized.is_by_kernel("maximum", "float16", vectorized.MIN_ELEMENTS)
+    assert not vectorized.is_by_kernel("sqrt", "float64", vectorized.MIN_ROOTS - 1)
     assert not vectorized.is_by_kernel("add", "float64", 1 << 20)
 
 
