@@ -237,7 +237,7 @@ class Curve:
                 call += self.terms.get(name, 0.0) * by
             else:
                 others += self.terms.get(name, 0.0) * by
-        return call * _unforeseen(work.repeats) + work.elements * element + others
+        return call * unforeseen(work.repeats) + work.elements * element + others
 
     def at_the_pace_of(self, observations: Sequence[tuple[Work, float]]) -> Curve:
         """This curve for operations whose elements take another time: so many times as long at every distance.
@@ -260,7 +260,7 @@ class Curve:
         return replace(self, element=tuple(value * pace for value in self.element), terms=terms)
 
 
-def _unforeseen(repeats: int) -> float:
+def unforeseen(repeats: int) -> float:
     """What a call takes of a statement that is executed so often, relative to one of a calibration."""
     return ONCE - LESS_A_DOUBLING * min(math.log2(repeats), DOUBLINGS) if repeats else 1.0
 

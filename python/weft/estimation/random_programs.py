@@ -11,9 +11,10 @@ from typing import Any
 
 import numpy as np
 
-from weft.estimation import kinds, statements
+from weft.estimation import kinds, scenes, statements
 from weft.estimation.pace import FULL, Pace, Probe
-from weft.estimation.statements import Scene, Statement, Step
+from weft.estimation.scenes import Scene, Step
+from weft.estimation.statements import Statement
 from weft.pvar import ParallelVariable, metered
 from weft.pvar.vpset import Selection
 
@@ -119,7 +120,7 @@ def draw(number: int, seed: int, pace: Pace, earlier: Timed | None = None) -> Ti
     size = math.prod(shape)
     chosen = _statements(rng, size >= LARGE)
     dtypes = tuple(sorted({"bool", *(one.dtype for one in chosen)}))
-    scene = statements.scene(rng, shape, dtypes)
+    scene = scenes.scene(rng, shape, dtypes)
     program = _program(scene, chosen)
     if earlier is None:
         with np.errstate(all="ignore"):
@@ -181,7 +182,7 @@ def _statements(rng: np.random.Generator, large: bool) -> list[Statement]:
     """Few dtypes in one program, as in most; of their statements some by their weights; then any of these."""
     few, many = map(math.log2, DIFFERENT)
     number = int(rng.choice((1, 1, 2, 2)))
-    some = set(rng.choice(statements.DTYPES, number, replace=False, p=(0.19, 0.22, 0.18, 0.19, 0.12, 0.1)))
+    some = set(rng.choice(scenes.DTYPES, number, replace=False, p=(0.175, 0.2, 0.165, 0.18, 0.08, 0.11, 0.09)))
     there = [one for one in statements.menu() if one.dtype in some and (one.cheap or not large)]
     # Less unlike in large ones: there are few of these, and each kind shall be in some.
     weights = np.array([math.sqrt(one.weight) if large else one.weight for one in there])
@@ -206,7 +207,7 @@ def _program(scene: Scene, chosen: Sequence[Statement]) -> _Program:
         if open_ and rng.random() < 0.3:
             leave()
         elif len(open_) < 2 and rng.random() < (0.22 if not open_ else 0.08):
-            wanted = statements.condition(scene)
+            wanted = scenes.condition(scene)
             entry = _Entry(scene, wanted)
             open_.append((len(steps), entry))
             steps.append(entry.enter)

@@ -1,21 +1,16 @@
-"""Statements of random programs: one of each kind of operation, on variables that hold unremarkable numbers.
-
-Numbers lie between one and two (or below one, where a function wants that), so that nothing overflows, divides by zero
-or becomes denormal, which takes other times. Results go to places that later statements overwrite, as in programs.
-"""
+"""Statements of random programs: one of each kind of operation, on what a scene has."""
 
 from __future__ import annotations
 
 import functools
-import math
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from weft import pvar
+from weft.estimation.scenes import ADDRESSES, DTYPES, Scene, Step, numbers
 from weft.pvar import ParallelVariable, VPSet
 from weft.pvar.operations import FUNCTIONS, SILENT
 
@@ -24,10 +19,8 @@ CONVERTED = 0.15
 
 BITWISE = ("bitwise_and", "bitwise_or", "bitwise_right_shift", "bitwise_left_shift")
 
-LATEST = 0.5
-"""Share of operands that are the latest result."""
-
-DTYPES = ("float64", "float32", "int64", "int32", "int8", "bool")
+NARROW = ("int16", "int8")
+"""What programs combine less often than longer numbers."""
 
 DIVISIONS = ("floor_divide", "remainder")
 """Functions that take the longer the longer the quotient is: programs divide places and counts by small numbers."""
@@ -50,110 +43,11 @@ OF_NUMBERS = 0.125
 BELOW_ONE = ("asin", "acos", "atanh")
 """Functions of numbers below one."""
 
-BYTES = 1.5
-"""Weight of what is combined less often of bytes than of longer numbers."""
+COMBINED_NARROW = 1.5
+"""Weight of combining these."""
 
 IN_ORDER = 0.1
 """Share of ranks of elements that are in order already."""
-
-Step = Callable[[], Any]
-
-
-@dataclass
-class Scene:
-    """A VP set with variables to compute with.
-
-    Attributes
-    ----------
-    vp
-        The VP set.
-    rng
-        Random numbers, of its own.
-    variables
-        By dtype; never assigned to.
-    targets
-        By dtype, to be assigned to.
-    results
-        By dtype of the operands, the latest result of that dtype, and of another.
-    """
-
-    vp: VPSet
-    rng: np.random.Generator
-    variables: dict[str, list[ParallelVariable]] = field(default_factory=dict)
-    targets: dict[str, list[ParallelVariable]] = field(default_factory=dict)
-    results: dict[str, list[Any]] = field(default_factory=dict)
-    _addresses: dict[tuple[str, bool, bool], Any] = field(default_factory=dict)
-    _other: tuple[VPSet, dict[str, ParallelVariable]] | None = None
-
-    def variable(self, dtype: str) -> ParallelVariable:
-        """Any variable of a dtype."""
-        there = self.variables[dtype]
-        return there[int(self.rng.integers(len(there)))]
-
-    def other(self, dtype: str) -> str:
-        """A dtype that there are variables of: another one, if there is."""
-        there = [one for one in sorted(self.variables) if one != dtype]
-        return str(self.rng.choice(there)) if there and dtype != "bool" else dtype
-
-    def operand(self, dtype: str) -> Callable[[], ParallelVariable]:
-        """A variable, or what was last computed: programs go on with what they have just made."""
-        x = self.variable(dtype)
-        if self.rng.random() < LATEST:
-            latest = self.results[dtype]
-            return lambda: x if latest[0] is None else latest[0]
-        return lambda: x
-
-    def elsewhere(self, dtype: str) -> ParallelVariable:
-        """A variable of another VP set, whose size is any: gets and sends between two are of vertices and edges, of
-        rows and elements."""
-        if self._other is None:
-            size = self.vp.size * 2.0 ** self.rng.uniform(-OTHER_SIZES, OTHER_SIZES)
-            self._other = VPSet(int(min(max(size, SMALLEST_OTHER), max(LARGEST_OTHER, self.vp.size)))), {}
-        vp, variables = self._other
-        if dtype not in variables:
-            variables[dtype] = vp.array(_numbers(self.rng, vp, dtype))
-        return variables[dtype]
-
-    def addresses(self, name: str, other: bool = False) -> Any:
-        """One of `ADDRESSES` of this VP set's processors or of the other's; now and then from coordinates."""
-        by_coordinates = not other and self.vp.ndim > 1 and bool(self.rng.random() < BY_COORDINATES)
-        key = (name, other, by_coordinates)
-        if key not in self._addresses:
-            extent = self.elsewhere("bool").size if other else self.vp.size
-            drawn = self.rng.random()
-            dtype: Any = np.int32 if drawn < 0.5 else np.int64
-            if drawn < NARROW_ADDRESSES and extent <= np.iinfo(np.int16).max:
-                dtype = np.int8 if extent <= np.iinfo(np.int8).max else np.int16
-            to: Any = _addresses(self.rng, self.vp.size, extent, name).astype(dtype).reshape(self.vp.shape)
-            if by_coordinates:
-                along = np.unravel_index(to, self.vp.shape)
-                self._addresses[key] = tuple(self.vp.array(one.astype(dtype)) for one in along)
-            else:
-                self._addresses[key] = self.vp.array(to)
-        return self._addresses[key]
-
-    def kept(self, dtype: str, step: Step) -> Step:
-        """A step whose result takes the place of an earlier one."""
-        latest, which = self.results[dtype], -1
-
-        def run() -> None:
-            nonlocal which
-            computed = step()
-            if which < 0:  # comparing dtypes takes as long as a small operation
-                which = 0 if computed.dtype == dtype else 1
-            latest[which] = computed
-
-        return run
-
-    def nothing(self, dtype: str) -> Step:
-        """A step around no operation: what it takes is not the operations'."""
-        x, y = self.operand(dtype), self.operand(dtype)
-
-        def step() -> ParallelVariable:
-            x()
-            return y()
-
-        return self.kept(dtype, step)
 
 
 @dataclass(frozen=True)
@@ -187,32 +81,6 @@ def menu() -> tuple[Statement, ...]:
     return (*_functions(), *_moves(), *_combinations(), *_messages(), *_orders(), *_local())
 
 
-VARIABLES, TARGETS = 2, 1
-"""Of each dtype: programs have some five to ten variables, so that this decides which cache holds them."""
-
-
-def scene(rng: np.random.Generator, shape: tuple[int, ...], dtypes: tuple[str, ...]) -> Scene:
-    """A VP set with variables of some dtypes."""
-    vp = VPSet(shape)
-    built = Scene(vp, rng)
-    for dtype in dtypes:
-        built.variables[dtype] = [vp.array(_numbers(rng, vp, dtype)) for _ in range(VARIABLES)]
-        built.targets[dtype] = [vp.array(_numbers(rng, vp, dtype)) for _ in range(TARGETS)]
-        built.results[dtype] = [None, None]
-    return built
-
-
-def _numbers(rng: np.random.Generator, vp: VPSet, dtype: str) -> NDArray[Any]:
-    if dtype == "bool":
-        return np.asarray(rng.random(vp.shape) < rng.choice((0.1, 0.5, 0.9)))
-    if dtype.startswith("int"):
-        return rng.integers(1, 5, vp.shape).astype(dtype)
-    return rng.uniform(1, 2, vp.shape).astype(dtype)
-
-
-ADDRESSES = ("permutation", "shifted", "spaced", "clustering", "distributing", "random", "few")
-"""Where to send: permutations and what is in order by themselves, and collisions, clustered and scattered."""
-
 APART = 3
 """So many of them are without collisions, where there are enough elements to send to."""
 
@@ -221,37 +89,6 @@ OTHERS = 0.35
 
 INTO = 0.6
 """Share of sends to a variable that is there already."""
-
-BY_COORDINATES = 0.25
-"""Share of addresses that are given by coordinates, on grids of several axes."""
-
-NARROW_ADDRESSES = 0.12
-"""Share of addresses of 8 or 16 bits, where these are enough."""
-
-OTHER_SIZES, SMALLEST_OTHER, LARGEST_OTHER = 5, 16, 1 << 18
-"""The other VP set is larger or smaller by up to so many powers of two; and how large it is at least and, where this
-one is not larger, at most."""
-
-
-def _addresses(rng: np.random.Generator, size: int, extent: int, name: str) -> NDArray[Any]:
-    """Of so many processors, to so many others."""
-    index = np.arange(size)
-    # From almost one to one to a few targets in all, which small programs have as well as large ones.
-    ratio = int(2 ** rng.uniform(0.5, max(1.0, math.log2(size) - 1)))
-    if name in ("permutation", "spaced") and size > extent:
-        name = "random"
-    if name == "permutation":
-        return rng.permutation(extent)[:size]
-    if name == "spaced":
-        return np.sort(rng.permutation(extent)[:size])
-    if name == "shifted":
-        return (index + int(rng.integers(extent))) % extent
-    if name == "clustering":
-        return index // ratio % extent
-    if name == "distributing":
-        return index // ratio * ratio % extent
-    return rng.integers(0, extent if name == "random" else max(1, min(size, extent) // ratio), size)
-
 
 COMMON = frozenset(
     (
@@ -275,7 +112,7 @@ def _functions() -> Iterator[Statement]:
                 common = name in COMMON or (name in DIVISIONS and dtype in ("int64", "int32"))
                 weight = 3 if common else 0.5
                 yield Statement(f"{name} {dtype}", dtype, functools.partial(_computed, name, dtype), weight, not slow)
-    for dtype in ("float64", "float32", "int64", "int32", "int8"):
+    for dtype in ("float64", "float32", "int64", "int32", *NARROW):
         yield Statement(f"where {dtype}", dtype, functools.partial(_chosen, dtype), 6)
 
 
@@ -293,7 +130,7 @@ def _takes(name: str, dtype: str) -> bool:
             result = function.compute(*[one] * function.operands)
     except TypeError:
         return False
-    return result.dtype.itemsize * 8 in (8, 32, 64)
+    return result.dtype.itemsize * 8 in (8, 16, 32, 64)
 
 
 def _computed(name: str, dtype: str, scene: Scene) -> Step:
@@ -367,6 +204,9 @@ def _moves() -> Iterator[Statement]:
         ("int64", "float64"),
         ("int32", "int64"),
         ("int64", "int32"),
+        ("int8", "int16"),
+        ("int32", "int16"),
+        ("int16", "int32"),
         ("bool", "int8"),
         ("bool", "int32"),
         ("int8", "bool"),
@@ -454,7 +294,7 @@ def _combinations() -> Iterator[Statement]:
             along = functools.partial(_reduced_along, dtype, operator)
             yield Statement(f"reduce {operator} {dtype} along", dtype, along, 4 if common else 1)
             step = functools.partial(_scanned, dtype, operator)
-            weight = BYTES if dtype == "int8" else 8 if common else 2
+            weight = COMBINED_NARROW if dtype in NARROW else 8 if common else 2
             yield Statement(f"scan {operator} {dtype}", dtype, step, weight, False)
         yield Statement(f"scan copy {dtype}", dtype, functools.partial(_scanned, dtype, "copy"), 2, False)
 
@@ -493,12 +333,12 @@ def _scanned(dtype: str, operator: str, scene: Scene) -> Step:
 
 
 def _messages() -> Iterator[Statement]:
-    for dtype in ("float64", "float32", "int64", "int32", "int8", "bool"):
-        common = dtype not in ("int8", "bool")
+    for dtype in DTYPES:
+        common = dtype not in (*NARROW, "bool")
         yield Statement(f"get {dtype}", dtype, functools.partial(_got, dtype), 20 if common else 3)
         yield Statement(f"send {dtype}", dtype, functools.partial(_sent, dtype, None), 15 if common else 2)
         for operator in (*_operators(dtype), "overwrite"):
-            weight = BYTES if dtype == "int8" else 10 if operator in ("add", "min", "max", "or") else 1.5
+            weight = COMBINED_NARROW if dtype in NARROW else 10 if operator in ("add", "min", "max", "or") else 1.5
             step = functools.partial(_sent, dtype, operator)
             yield Statement(f"send {operator} {dtype}", dtype, step, weight, False)
 
@@ -537,11 +377,12 @@ def _local() -> Iterator[Statement]:
     """What the front end does for a program, mostly at its beginning."""
     for dtype in ("int64", "int32", "float64"):
         yield Statement(f"VP set {dtype}", dtype, _vp_set)
-    yield Statement("coordinate int8", "int8", functools.partial(_coordinate, "int8"))
+    for dtype in NARROW:
+        yield Statement(f"coordinate {dtype}", dtype, functools.partial(_coordinate, dtype))
     for dtype in ("int64", "int32"):
         yield Statement(f"coordinate {dtype}", dtype, functools.partial(_coordinate, dtype), 3)
         yield Statement(f"address {dtype}", dtype, functools.partial(_address, dtype), 3)
-    for dtype in ("float64", "int32", "int64", "float32", "bool"):
+    for dtype in ("float64", "int32", "int64", "float32", "int16", "bool"):
         yield Statement(f"array {dtype}", dtype, functools.partial(_array, dtype, dtype, None))
         yield Statement(f"array copied {dtype}", dtype, functools.partial(_array, dtype, dtype, True))
     for source, target in (("int64", "int32"), ("int32", "int64"), ("float64", "float32")):
@@ -572,7 +413,7 @@ def _address(dtype: str, scene: Scene) -> Step:
 
 
 def _array(source: str, target: str, copy: bool | None, scene: Scene) -> Step:
-    elements = _numbers(scene.rng, scene.vp, source)
+    elements = numbers(scene.rng, scene.vp, source)
     return _apart(lambda: scene.vp.array(elements, target, copy=copy))
 
 
@@ -607,17 +448,3 @@ def _random(dtype: str, scene: Scene) -> Step:
     if dtype.startswith("int"):
         return scene.kept(dtype, lambda: numbers.integers(0, 10))
     return scene.kept(dtype, lambda: numbers.random(dtype))
-
-
-def condition(scene: Scene) -> ParallelVariable:
-    """Whom a program may select: some at random, a line of the grid, or those before a place."""
-    vp, rng = scene.vp, scene.rng
-    axis = int(rng.integers(vp.ndim))
-    extent = vp.shape[axis]
-    kind = rng.random()
-    if kind < 0.5:
-        share = float(rng.choice((0.02, 0.1, 0.3, 0.5, 0.7, 0.9, 0.98)))
-        return vp.array(rng.random(vp.shape) < share)
-    if kind < 0.75:
-        return vp.coordinate(axis) == int(rng.integers(extent))
-    return vp.coordinate(axis) < max(1, math.ceil(extent * rng.random()))

@@ -16,7 +16,7 @@ import weft
 from weft import pvar
 from weft._core import UsageError
 from weft.cli import estimating
-from weft.estimation import calibrating, costs_file, kinds, random_programs, statements
+from weft.estimation import calibrating, costs_file, kinds, random_programs, scenes, statements
 from weft.estimation import pace as pace_module
 from weft.estimation.curves import Work
 from weft.estimation.estimates import record
@@ -37,7 +37,7 @@ def small(monkeypatch):
 def test_every_statement_runs_and_counts_as_one_operation():
     made = random_programs.np.random.default_rng(1)
     for shape in ((40,), (5, 8), (3, 4, 5)):
-        scene = statements.scene(made, shape, statements.DTYPES)
+        scene = scenes.scene(made, shape, scenes.DTYPES)
         for one in statements.menu():
             step = one.step(scene)
             (found,) = random_programs._kinds(scene, [step])
@@ -51,12 +51,12 @@ def calibrated():
     rng = random_programs.np.random.default_rng(2)
     there = set()
     for shape in ((300,), (20, 20), (3, 80), (6, 7, 8), (64, 80)):
-        scene = statements.scene(rng, shape, statements.DTYPES)
+        scene = scenes.scene(rng, shape, scenes.DTYPES)
         for one in statements.menu():
             for _ in range(12 if one.label.startswith(("scan", "get", "send")) else 8):
                 step = one.step(scene)
                 there |= {kind.name for kind in random_programs._kinds(scene, [step]) if kind}
-                with scene.vp.where(statements.condition(scene)):
+                with scene.vp.where(scenes.condition(scene)):
                     there |= {kind.name for kind in random_programs._kinds(scene, [step]) if kind}
     return costs_file.MeasuredCosts(dict.fromkeys({*there, "select"}, calibrating.Curve((8,), (1e-9,))))
 
@@ -71,8 +71,7 @@ def test_the_programs_of_the_repository_are_priced_by_what_is_calibrated(calibra
         size = sizes.get(program.stem, "8" if program.stem == "n_queens" else "40")
         for one in record(program, ["--size", size]):
             assert here.time(*one).real > 0
-    # Of 16 bits nothing is calibrated: those of 32 stand in.
-    assert not [name for name in here.stand_ins if "int16" not in name and "2 bytes" not in name]
+    assert not here.stand_ins
 
 
 @pytest.mark.parametrize("dtype", ["bool", "int8", "uint16", "int32", "uint64", "float16", "float32", "float64"])
