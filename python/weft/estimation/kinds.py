@@ -220,12 +220,12 @@ def _routed(record: Record, selected: str) -> Kind:
     facts, length = record.facts, _bytes(record)
     computes = record.name not in ("get", "send plain", "send overwrite")
     what = f"{_least_as_largest(record.name)} {_type(record)}" if computes else f"{record.name} {length} bytes"
-    if facts.ascending or facts.shift is not None or facts.line is not None or facts.jumps * FEW_JUMPS < facts.messages:
+    if facts.ascending or facts.shift is not None or facts.line is not None:
         order = "in order"
     elif record.touched <= NEAR:
         order = "scattered near"
     else:
-        order = "scattered"
+        order = "in order" if facts.jumps * FEW_JUMPS < facts.messages else "scattered"
     # Few are fetched by numpy's own indexing.
     few = ", few" if record.name == "get" and not selected and record.size < FEW else ""
     filled = ", filled" if computes and not record.into and record.name.split()[1] in FILLED else ""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -48,6 +49,8 @@ WITHOUT_WARNING = frozenset(name for name, kinds in KERNELS.items() if "f" in ki
 
 FEW = 1 << 16
 """Elements up to which numpy's own indexing is the faster."""
+
+_MAX_FLOAT32 = float(np.finfo(np.float32).max)
 
 _OF_NUMBERS = {(one, other): np.result_type(one, other) for one in EXACT for other in EXACT}
 """The dtype of a choice between two of Python's numbers."""
@@ -261,7 +264,11 @@ def quietly(name: str, x: Any, y: Any = None) -> Array | None:
         number = y if array is x else x
         if number.__class__ not in EXACT and number.__class__ is not dtype.type:
             return None
-        element = domains.one_element(number, dtype)
+        if dtype.itemsize == 4 and _MAX_FLOAT32 < abs(number) < math.inf:
+            with np.errstate(over="ignore"):
+                element = domains.one_element(number, dtype)
+        else:
+            element = domains.one_element(number, dtype)
         if element is None:
             return None
         operands = (x, element) if array is x else (element, y)

@@ -142,5 +142,5 @@ FUNCTIONS = {name: Function(name, compute, *kinds, operands, text) for name, com
 
 SILENT = frozenset(
     name for name in FUNCTIONS if name.startswith(("bitwise", "logical", "is", "equal", "not_equal", "less", "greater"))
-) | {"positive", "copysign", "signbit"}
+) | {"positive", "signbit"}
 """Functions of which numpy has nothing to warn."""

@@ -32,6 +32,17 @@ def operand(kind, which, rng, size):
     return which if kind == "number" else np.dtype(kind).type(which)
 
 
+@pytest.mark.parametrize("number", [1e300, -1e300, 1e39, 10**40, np.inf])
+@pytest.mark.parametrize("name", ["add", "maximum", "less"])
+def test_numbers_that_a_float_does_not_hold_are_not_warned_of_under_a_selection(name, number):
+    vp = pvar.VPSet(5)
+    x = vp.full(1.0, "float32")
+    with np.errstate(all="ignore"):
+        wanted = getattr(np, name)(x.numpy(), number)
+    with vp.where(vp.coordinate(0) < 2):
+        assert np.array_equal(getattr(pvar, name)(x, number).numpy(), wanted)
+
+
 @settings(deadline=None, max_examples=300)
 @given(st.sampled_from(BINARY), OPERANDS, OPERANDS, st.sampled_from((1, 31, 700)), st.booleans(), st.integers(0, 99))
 def test_operands_are_computed_with_as_numpy_does(name, one, other, size, selected, seed):
