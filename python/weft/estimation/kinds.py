@@ -37,6 +37,9 @@ SAME_KERNEL = {
 """Arithmetic that differs in one instruction of equal time takes equal times, within 3% at 4096 and at 50,000 elements
 of each dtype: it is one kind, of which there are as many more observations."""
 
+SAME_OPERATOR = {"min": "max", "logior": "logand", "logxor": "logand"}
+"""The same of what reductions, scans and sends combine by."""
+
 OTHER_BY_A_NUMBER = (
     *("divide", "floor_divide", "remainder", "pow"),
     *("maximum", "minimum", "bitwise_left_shift", "bitwise_right_shift"),
@@ -112,11 +115,11 @@ def _of(record: Record) -> Kind:
     if record.kind == "rank":
         return _ranked(record, selected)
     if record.kind.startswith("reduce"):
-        return Kind(f"{_least_as_largest(record.name)} {_type(record)}{selected}", f"reduce {length}{selected}",
+        return Kind(f"{_of_kernel(record.name)} {_type(record)}{selected}", f"reduce {length}{selected}",
                     _work(record))  # fmt: skip
     if record.kind in ("read", "write"):
         # One element: but the larger the grid, the farther it is from the processor.
-        return Kind(record.kind, "element", Work(1, record.size * _bytes(record)))
+        return Kind(record.kind, record.kind, Work(1, record.size * _bytes(record)))
     if record.kind.startswith("news"):
         return _moved(record, f"{record.name} {length}{selected}", 2 * _before(record))
     if record.kind == "spread":
@@ -133,9 +136,10 @@ def _of(record: Record) -> Kind:
     return _elementwise(record)
 
 
-def _least_as_largest(name: str) -> str:
-    """The least and the largest of elements differ in one instruction of equal time, as in `SAME_KERNEL`."""
-    return f"{name[:-3]}max" if name.endswith(" min") else name
+def _of_kernel(name: str) -> str:
+    """Operators that differ in one instruction of equal time are one kind, as in `SAME_KERNEL`."""
+    what, operator = name.split()
+    return f"{what} {SAME_OPERATOR.get(operator, operator)}"
 
 
 def _moved(record: Record, name: str, pieces: int = 0, *, selects: bool = True) -> Kind:
@@ -198,7 +202,7 @@ def _scanned(record: Record, selected: str) -> Kind:
     # Lines along the last axis, and along another one rows of all the lines.
     work = _work(record, pieces=record.size // (extent if after == 1 else after or 1))
     work = replace(work, exclusive="exclusive" in forms, down="down" in forms)
-    name = f"{_least_as_largest(f'{what} {operator}')} {_type(record)}{where}"
+    name = f"{_of_kernel(f'{what} {operator}')} {_type(record)}{where}"
     return Kind(name, f"{what} {_bytes(record)} bytes{where}", work)
 
 
@@ -219,7 +223,7 @@ def _routed(record: Record, selected: str) -> Kind:
     assert record.facts is not None
     facts, length = record.facts, _bytes(record)
     computes = record.name not in ("get", "send plain", "send overwrite")
-    what = f"{_least_as_largest(record.name)} {_type(record)}" if computes else f"{record.name} {length} bytes"
+    what = f"{_of_kernel(record.name)} {_type(record)}" if computes else f"{record.name} {length} bytes"
     if facts.ascending or facts.shift is not None or facts.line is not None:
         order = "in order"
     elif record.touched <= NEAR:
