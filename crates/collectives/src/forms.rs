@@ -7,6 +7,7 @@
 
 use rustc_hash::FxHashMap;
 use weft_base::Interrupt;
+use weft_comm::collective::Fold;
 
 use crate::bound_of_exchange;
 use crate::fabric::Fabric;
@@ -432,19 +433,19 @@ fn ring(order: &[usize], part: Part) -> Option<Vec<Draft>> {
 /// Rounds of a power of two of participants among any number of ranks: the first ones work in pairs, one of which takes part
 /// for both.
 fn folded(rounds: Vec<Draft>, ranks: usize, part: Part) -> Vec<Draft> {
-    let extra = ranks - (1 << ranks.ilog2());
-    if extra == 0 {
+    let fold = Fold::of(ranks);
+    if fold.participants == ranks {
         return rounds;
     }
     let (start, bytes) = part.between((0, 1), 1);
-    let rank_of = |participant: usize| if participant < extra { 2 * participant } else { participant + extra };
+    let rank_of = |participant: usize| fold.first_rank(participant);
     let inside = rounds.into_iter().map(|(operation, messages)| {
         let messages = messages.into_iter().map(|(from, to, start, bytes)| (rank_of(from), rank_of(to), start, bytes));
         (operation, messages.collect())
     });
-    let fold = (Operation::Reduce, (0..extra).map(|pair| (2 * pair + 1, 2 * pair, start, bytes)).collect());
-    let unfold = (Operation::Copy, (0..extra).map(|pair| (2 * pair, 2 * pair + 1, start, bytes)).collect());
-    std::iter::once(fold).chain(inside).chain([unfold]).collect()
+    let before = (Operation::Reduce, fold.pairs().map(|(first, second)| (second, first, start, bytes)).collect());
+    let after = (Operation::Copy, fold.pairs().map(|(first, second)| (first, second, start, bytes)).collect());
+    std::iter::once(before).chain(inside).chain([after]).collect()
 }
 
 /// Whole buffers to rank 0 along a binomial tree, and back.

@@ -5,6 +5,8 @@
 //! swap all that they have stay nearer to each other, and need a round more where ranks are no power of two. Which
 //! order, which direction and which distance comes first matters where near ranks have shorter routes than far ones.
 
+use weft_comm::collective::{Fold, doublings};
+
 use crate::bound::Edge;
 use crate::packing::PackedTree;
 use crate::rooted::chain;
@@ -46,13 +48,7 @@ pub fn trees(paths: &Paths, edges: &[Edge], ranks: &[usize]) -> Vec<Moved> {
         };
         (0..ranks.len()).map(of_root).collect::<Option<Vec<PackedTree>>>()
     });
-    trees.map(|trees| Moved { fullness: fullness(&trees, edges), trees, parts: 1 }).collect()
-}
-
-fn fullness(trees: &[PackedTree], edges: &[Edge]) -> f64 {
-    let mut load = vec![0u32; edges.len()];
-    trees.iter().flat_map(|tree| &tree.edges).flat_map(|edge| &edge.2).for_each(|&link| load[link as usize] += 1);
-    load.iter().zip(edges).map(|(&load, edge)| f64::from(load) / edge.2 as f64).fold(0.0, f64::max)
+    trees.map(|trees| Moved::whole(trees, edges)).collect()
 }
 
 /// Ranks in their own order, by the numbers of their vertices, and from each to one that is near.
@@ -77,7 +73,6 @@ fn orders(paths: &Paths, ranks: &[usize]) -> Vec<Vec<usize>> {
 
 /// From which position to which the data of the rank at `root` goes, in an order in which that can happen.
 fn steps(pattern: Pattern, is_near_first: bool, count: usize, root: usize) -> Vec<(usize, usize)> {
-    let power = 1usize << count.ilog2();
     // Where all have been reached, the last distances are left out.
     let mut distances = vec![];
     let mut distance = count;
@@ -86,7 +81,7 @@ fn steps(pattern: Pattern, is_near_first: bool, count: usize, root: usize) -> Ve
         distances.push(distance);
     }
     if is_near_first || pattern == Pattern::Pairs {
-        distances = (0..).map(|bit| 1 << bit).take_while(|&distance| distance < count).collect();
+        distances = doublings(count).collect();
     }
     match pattern {
         Pattern::Onwards | Pattern::Backwards => {
@@ -109,15 +104,14 @@ fn steps(pattern: Pattern, is_near_first: bool, count: usize, root: usize) -> Ve
             steps
         }
         Pattern::Pairs => {
-            // The first ones work in pairs, one of which takes part for both.
-            let extra = count - power;
-            let position = |participant: usize| if participant < extra { 2 * participant } else { participant + extra };
-            let participant = if root < 2 * extra { root / 2 } else { root - extra };
+            let fold = Fold::of(count);
+            let position = |participant: usize| fold.first_rank(participant);
+            let participant = fold.participant(root);
             let mut steps = Vec::with_capacity(count - 1);
             if position(participant) != root {
                 steps.push((root, position(participant)));
             }
-            distances.retain(|&distance| distance < power);
+            distances.retain(|&distance| distance < fold.participants);
             if !is_near_first {
                 distances.reverse();
             }
@@ -128,7 +122,7 @@ fn steps(pattern: Pattern, is_near_first: bool, count: usize, root: usize) -> Ve
                     reached.push(reached[index] ^ distance);
                 }
             }
-            steps.extend((0..extra).map(|pair| (2 * pair, 2 * pair + 1)).filter(|pair| pair.1 != root));
+            steps.extend(fold.pairs().filter(|pair| pair.1 != root));
             steps
         }
     }

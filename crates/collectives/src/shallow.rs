@@ -10,16 +10,11 @@ use crate::symmetric::{Moved, Paths};
 /// One tree at every root, breadth first; who can be reached from several is sent to by the one that sends least so far.
 /// `None` where somebody is not reached.
 pub fn trees(paths: &Paths, edges: &[Edge], ranks: &[usize], roots: &[usize]) -> Option<Moved> {
-    let mut load = vec![0i64; edges.len()];
-    let mut trees = Vec::with_capacity(roots.len());
-    for &root in roots {
+    let of_root = |&root: &usize| {
         let start = ranks.iter().position(|&rank| rank == root)?;
-        let tree = PackedTree { root, weight: 1, edges: tree(paths, ranks, start)? };
-        tree.edges.iter().flat_map(|edge| &edge.2).for_each(|&link| load[link as usize] += 1);
-        trees.push(tree);
-    }
-    let fullness = load.iter().zip(edges).map(|(&load, edge)| load as f64 / edge.2 as f64).fold(0.0, f64::max);
-    Some(Moved { trees, parts: 1, fullness })
+        Some(PackedTree { root, weight: 1, edges: tree(paths, ranks, start)? })
+    };
+    Some(Moved::whole(roots.iter().map(of_root).collect::<Option<_>>()?, edges))
 }
 
 fn tree(paths: &Paths, ranks: &[usize], root: usize) -> Option<Vec<(usize, usize, Vec<u32>)>> {

@@ -52,6 +52,16 @@ pub struct Moved {
     pub fullness: f64,
 }
 
+impl Moved {
+    /// One tree at each root, all of weight 1.
+    pub fn whole(trees: Vec<PackedTree>, edges: &[Edge]) -> Moved {
+        let mut loads = vec![0; edges.len()];
+        let used = trees.iter().flat_map(|tree| &tree.edges).flat_map(|edge| &edge.2);
+        used.for_each(|&link| loads[link as usize] += 1);
+        Moved { trees, parts: 1, fullness: fullest(&loads, edges) }
+    }
+}
+
 /// The best that a few shapes together do. `None` where no numbering along axes fits the network.
 ///
 /// `enough` is the fullness for one tree a root that nobody can beat; the search ends where it is reached.
@@ -185,8 +195,7 @@ fn dealt<'a>(
     }
     let loads =
         loads(paths, edges.len(), |root| hand(&deal, root).iter().map(|(shape, weight)| (shape, *weight)).collect())?;
-    let full = loads.iter().zip(edges).map(|(&load, edge)| load as f64 / edge.2 as f64).fold(0.0, f64::max);
-    Some((full / most as f64, deal))
+    Some((fullest(&loads, edges) / most as f64, deal))
 }
 
 /// One tree a root in which every rank that has the data sends it on in every round, for numberings with few axes and
@@ -199,9 +208,8 @@ pub fn binomial(paths: &Paths, edges: &[Edge], ranks: &[usize]) -> Vec<Moved> {
     let moved = |extents: &Vec<usize>| {
         let shape = Shape { extents, order: (0..extents.len()).collect(), line: Line::Binomial };
         let loads = loads(paths, edges.len(), |_| vec![(&shape, 1)])?;
-        let fullness = loads.iter().zip(edges).map(|(&load, edge)| load as f64 / edge.2 as f64).fold(0.0, f64::max);
         let trees = (0..ranks.len()).map(|root| tree(&shape, root, 1, paths, ranks)).collect();
-        Some(Moved { trees, parts: 1, fullness })
+        Some(Moved { trees, parts: 1, fullness: fullest(&loads, edges) })
     };
     // One axis is the least rounds, many are the shortest paths; between them there is little to win.
     let mut trees: Vec<Moved> = factors.iter().rev().filter_map(moved).take(1).collect();
@@ -281,7 +289,12 @@ fn one_by_one(candidates: &[(Shape, Vec<u64>)], edges: &[Edge], enough: f64, mos
     best
 }
 
-/// The most of a link's load by capacity, for one tree a root.
+/// The most of a link's load by capacity.
+fn fullest(loads: &[u64], edges: &[Edge]) -> f64 {
+    loads.iter().zip(edges).map(|(&load, edge)| load as f64 / edge.2 as f64).fold(0.0, f64::max)
+}
+
+/// The same for one tree a root, of weighted candidates.
 fn fullness(candidates: &[(Shape, Vec<u64>)], weights: &[u64], edges: &[Edge]) -> f64 {
     let parts: u64 = weights.iter().sum();
     let used: Vec<(u64, &Vec<u64>)> = weights

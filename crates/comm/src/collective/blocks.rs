@@ -6,7 +6,7 @@ pub(super) fn floor_power_of_two(n: usize) -> usize {
 }
 
 /// 1, 2, 4, … below `limit`.
-pub(super) fn doublings(limit: usize) -> impl DoubleEndedIterator<Item = usize> {
+pub fn doublings(limit: usize) -> impl DoubleEndedIterator<Item = usize> {
     let rounds = if limit <= 1 { 0 } else { (limit - 1).ilog2() + 1 };
     (0..rounds).map(|round| 1 << round)
 }
@@ -14,7 +14,7 @@ pub(super) fn doublings(limit: usize) -> impl DoubleEndedIterator<Item = usize> 
 /// Ranks folded to a power of two: the first `2 * extra` ranks work in pairs, of which the even one takes part for
 /// both; all others take part for themselves (Thakur, Rabenseifner, Gropp 2005, section 4.5).
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Fold {
+pub struct Fold {
     /// Participants, a power of two.
     pub participants: usize,
     extra: usize,
@@ -30,19 +30,29 @@ pub(super) enum Role {
 }
 
 impl Fold {
+    /// Of so many ranks, at least 1.
     pub fn of(size: usize) -> Fold {
         let participants = floor_power_of_two(size);
         Fold { participants, extra: size - participants }
     }
 
-    pub fn role(self, rank: usize) -> Role {
-        if rank >= 2 * self.extra {
-            Role::TakesPart { participant: rank - self.extra, partner: None }
-        } else if rank.is_multiple_of(2) {
-            Role::TakesPart { participant: rank / 2, partner: Some(rank + 1) }
-        } else {
-            Role::StoodFor { by: rank - 1 }
+    pub(super) fn role(self, rank: usize) -> Role {
+        let participant = self.participant(rank);
+        let by = self.first_rank(participant);
+        if by != rank {
+            return Role::StoodFor { by };
         }
+        Role::TakesPart { participant, partner: (participant < self.extra).then_some(rank + 1) }
+    }
+
+    /// The participant that a rank is or is stood for by.
+    pub fn participant(self, rank: usize) -> usize {
+        if rank >= 2 * self.extra { rank - self.extra } else { rank / 2 }
+    }
+
+    /// The pairs of ranks that work as one: who takes part, and who is stood for.
+    pub fn pairs(self) -> impl Iterator<Item = (usize, usize)> {
+        (0..self.extra).map(|pair| (2 * pair, 2 * pair + 1))
     }
 
     /// The rank that is participant `participant`; the participant one past the last gives the number of ranks, so
@@ -95,6 +105,7 @@ mod tests {
         for size in 1..40 {
             let fold = Fold::of(size);
             assert_eq!(fold.first_rank(fold.participants), size);
+            assert_eq!(fold.pairs().count(), size - fold.participants);
             for rank in 0..size {
                 match fold.role(rank) {
                     Role::TakesPart { participant, partner } => {
@@ -102,10 +113,11 @@ mod tests {
                         let end = partner.unwrap_or(rank) + 1;
                         assert_eq!(fold.first_rank(participant + 1), end);
                     }
-                    Role::StoodFor { by } => assert!(matches!(
-                        fold.role(by),
-                        Role::TakesPart { partner: Some(partner), .. } if partner == rank
-                    )),
+                    Role::StoodFor { by } => {
+                        let partner = Some(rank);
+                        assert_eq!(fold.role(by), Role::TakesPart { participant: fold.participant(rank), partner });
+                        assert!(fold.pairs().any(|pair| pair == (by, rank)));
+                    }
                 }
             }
         }

@@ -33,6 +33,7 @@ pub use allgather::allgather;
 pub use allreduce::allreduce;
 pub use alltoall::{alltoall, alltoallv};
 pub use barrier::barrier;
+pub use blocks::{Fold, doublings};
 pub use broadcast::broadcast;
 pub use choose::{CHAIN_SEGMENT, choose};
 pub use differing::{allgatherv, gatherv, scatterv};
