@@ -25,7 +25,7 @@ from benches.benchmark import positive
 from benches.pvar.estimator import module
 from weft import pvar
 from weft.estimation import costs_file, kinds
-from weft.estimation.estimates import run_again, with_repeats
+from weft.estimation.estimates import counted
 from weft.estimation.here import Here
 from weft.pvar import Meter, ParallelVariable, VPSet, metered
 from weft.pvar.vpset import Selection
@@ -126,15 +126,11 @@ def main() -> int:
     calls, meter = recorded(run)
     run()
     rounds = [timed(run) for _ in range(chosen.rounds)]
-    counted = with_repeats([*zip(meter.sequence, meter.since, meter.reaches, strict=True), *meter.aside])
-    sequence, aside = counted[: len(meter.sequence)], counted[len(meter.sequence) :]
+    operations = counted(meter)
+    sequence, aside = operations[: len(meter.sequence)], operations[len(meter.sequence) :]
     rows: dict[str, list[float]] = defaultdict(lambda: [0, 0.0, 0.0])
     for (first, first_aside, end, end_aside), seconds in zip(calls, zip(*rounds, strict=True), strict=True):
-        of_call = [
-            run_again(one, meter.footprint)
-            for one in (*sequence[first:end], *aside[first_aside:end_aside])
-            if not one.record.included
-        ]
+        of_call = [one for one in (*sequence[first:end], *aside[first_aside:end_aside]) if not one.record.included]
         # What is no operation of its own belongs to selections: they are entered and left.
         name = " and ".join(kinds.of(*one).name for one in of_call) or "select"
         row = rows[name]

@@ -95,8 +95,8 @@ of branches have tables of some thousands. Of a few all are foreseen, of many ti
 
 ONCE, LESS_A_DOUBLING, DOUBLINGS = 1.25, 0.07, 5
 """What a call takes of a statement that a run of a program executes once, relative to one of a calibration; how much
-less it is for each doubling of how often; and for how many doublings. A statement in a loop is foreseen by the branch
-predictors and has its code at hand; those of calibrations are between the two. Fitted to 132 cases of the programs
+less it is for each doubling of how often; and for how many doublings. The branches of a statement in a loop are
+predicted, and its code is at hand; those of calibrations are between the two. Fitted to 132 cases of the programs
 that `benches/pvar/estimator.py` calls earlier: their median error falls from 7.2 to 4.6%, that of programs which a fit
 to the others leaves out to 5.1% (an AMD EPYC)."""
 
@@ -173,11 +173,11 @@ class Work:
     def terms(self) -> dict[str, float]:
         """The factors of `TERMS`."""
         n = float(self.elements)
-        factors = {"piece": float(self.pieces)}
-        if self.waiting:
-            factors["element_waiting"] = self.waiting
-        if self.scattered:
-            factors["element_scattered"] = self.scattered
+        factors = {
+            "piece": float(self.pieces),
+            "element_waiting": self.waiting,
+            "element_scattered": self.scattered,
+        }
         if self.coordinates:
             factors |= {"call_coordinate": float(self.coordinates), "element_coordinate": n * self.coordinates}
         if self.scalar:
@@ -237,7 +237,7 @@ class Curve:
                 call += self.terms.get(name, 0.0) * by
             else:
                 others += self.terms.get(name, 0.0) * by
-        return call * unforeseen(work.repeats) + work.elements * element + others
+        return call * call_factor(work.repeats) + work.elements * element + others
 
     def at_the_pace_of(self, observations: Sequence[tuple[Work, float]]) -> Curve:
         """This curve for operations whose elements take another time: so many times as long at every distance.
@@ -260,7 +260,7 @@ class Curve:
         return replace(self, element=tuple(value * pace for value in self.element), terms=terms)
 
 
-def unforeseen(repeats: int) -> float:
+def call_factor(repeats: int) -> float:
     """What a call takes of a statement that is executed so often, relative to one of a calibration."""
     return ONCE - LESS_A_DOUBLING * min(math.log2(repeats), DOUBLINGS) if repeats else 1.0
 

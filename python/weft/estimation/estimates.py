@@ -23,7 +23,7 @@ from weft.estimation.here import Here
 from weft.estimation.pricing import Pricer, pricer
 from weft.estimation.running import Program, run
 from weft.estimation.streaming import Streaming
-from weft.pvar import Record, VPSet, metered
+from weft.pvar import Meter, Record, VPSet, metered
 from weft.pvar.meter import LOCAL, Reach
 
 COVERAGE = 0.95
@@ -218,29 +218,28 @@ def record(program: Program, arguments: Sequence[str] = (), vp_sets: Iterable[VP
             f"{name_of(program)} made no operation on parallel variables that could be counted, and no planned shift "
             "of a distributed array: VP sets are recorded that the program makes itself, with weft.pvar.VPSet(…)"
         )
-    operations = [*zip(meter.sequence, meter.since, meter.reaches, strict=True), *meter.aside]
-    return Counter(run_again(one, meter.footprint) for one in with_repeats(operations))
+    return Counter(counted(meter))
 
 
-def with_repeats(operations: Iterable[tuple[Record, int, Reach]]) -> list[Counted]:
-    """Operations of one run, and how often it executes the statement of each."""
-    counted = [Counted(*one) for one in operations]
-    repeats = Counter(_statement(one.record) for one in counted)
-    return [one._replace(repeats=repeats[_statement(one.record)]) for one in counted]
+def counted(meter: Meter) -> list[Counted]:
+    """The operations of one run, those of the sequence first, as they are when the program runs once more.
 
-
-def _statement(record: Record) -> tuple[str, int, str]:
-    return record.file, record.line, record.name
-
-
-def run_again(one: Counted, footprint: tuple[int, int]) -> Counted:
-    """The operation when the program runs once more: what it touches first is as far back as its end was.
-
-    Fresh pages of the system's have no price; memory that a program before has freed is used again.
+    What it touches first is as far back as its end was: fresh pages of the system's have no price; memory that a
+    program before has freed is used again.
     """
-    of_arrays, of_code = footprint
-    reach = tuple((min(distance, of_arrays), length) for distance, length in one.reach)
-    return one._replace(since=min(one.since, of_code), reach=reach)
+    of_arrays, of_code = meter.footprint
+    operations = [*zip(meter.sequence, meter.since, meter.reaches, strict=True), *meter.aside]
+    statements = [(record.file, record.line, record.name) for record, _, _ in operations]
+    repeats = Counter(statements)
+    return [
+        Counted(
+            record,
+            min(since, of_code),
+            tuple((min(distance, of_arrays), length) for distance, length in reach),
+            repeats[statement],
+        )
+        for (record, since, reach), statement in zip(operations, statements, strict=True)
+    ]
 
 
 def name_of(program: Program) -> str:

@@ -171,12 +171,12 @@ def _elementwise(record: Record) -> Kind:
         group = "random"
     dtype, computed = _type(record), _floating_of_whole(record)
     bitwise = dtype == "bool" and record.name.startswith("bitwise")
-    number = " by a number" if record.scalar and (record.name in OTHER_BY_A_NUMBER or bitwise) else ""
-    if (number or slow) and vectorized.is_by_kernel(record.name, dtype, record.size):
-        number += ", by a kernel"
+    loop = " by a number" if record.scalar and (record.name in OTHER_BY_A_NUMBER or bitwise) else ""
+    if (loop or slow) and vectorized.is_by_kernel(record.name, dtype, record.size):
+        loop += ", by a kernel"
     if computed:
         work = replace(work, converted=True)
-    return Kind(f"{SAME_KERNEL.get(record.name, record.name)} {computed or dtype}{number}", group, work)
+    return Kind(f"{SAME_KERNEL.get(record.name, record.name)} {computed or dtype}{loop}", group, work)
 
 
 def _floating_of_whole(record: Record) -> str:

@@ -37,6 +37,12 @@ def one_element(number: Any, dtype: np.dtype[Any]) -> Array | None:
         return None
 
 
+def is_for_kernels(array: Array, other: Array) -> bool:
+    """Whether kernels take an array as it is, beside another one (or itself) of the same dtype and shape."""
+    alike = array.dtype == other.dtype and array.shape == other.shape
+    return alike and array.dtype.isnative and array.flags.c_contiguous
+
+
 def computed(name: str, operands: tuple[Any, ...], empty: Callable[..., Array] = np.empty) -> Array | None:
     """A function of arrays and Python's numbers, by its kernel.
 
@@ -45,7 +51,7 @@ def computed(name: str, operands: tuple[Any, ...], empty: Callable[..., Array] =
     nothing may be infinite, NaN or divided by zero.
     """
     array = next((one for one in operands if one.__class__ is np.ndarray), None)
-    if array is None or array.dtype.char not in DTYPES[name] or not array.dtype.isnative:
+    if array is None or array.dtype.char not in DTYPES[name]:
         return None
     exact = []
     for one in operands:
@@ -54,9 +60,7 @@ def computed(name: str, operands: tuple[Any, ...], empty: Callable[..., Array] =
             if element is None:
                 return None
             exact.append(element)
-        elif one.__class__ is np.ndarray and one.dtype == array.dtype and one.shape == array.shape:
-            if not one.flags.c_contiguous:
-                return None
+        elif one.__class__ is np.ndarray and is_for_kernels(one, array):
             exact.append(one)
         else:
             return None

@@ -105,7 +105,7 @@ _TABLE: tuple[tuple[str, Any, tuple[str, str], int, str], ...] = (
     ("abs", np.absolute, _ADD, 1, "The magnitude."),
     ("sign", vectorized.of_one("sign", np.sign), _ADD, 1, "-1, 0 or 1."),
     ("square", np.square, _MULTIPLY, 1, "x * x"),
-    ("sqrt", vectorized.square_root, ("float_sqrt", "float_sqrt"), 1, "The square root."),
+    ("sqrt", vectorized.of_one("sqrt", np.sqrt), ("float_sqrt", "float_sqrt"), 1, "The square root."),
     ("reciprocal", np.reciprocal, _DIVIDE, 1, "1 / x"),
     ("exp", np.exp, _FUNCTION, 1, "e to the power of x."),
     ("expm1", np.expm1, _FUNCTION, 1, "exp(x) - 1, exact for small x."),

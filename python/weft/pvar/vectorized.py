@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from weft import _core
-from weft.pvar.domains import one_element
+from weft.pvar.domains import is_for_kernels, one_element
 from weft.pvar.execution import Array
 
 MIN_ELEMENTS = 1024
@@ -41,8 +41,11 @@ _WITH_ARRAYS = frozenset(("bitwise_left_shift", "bitwise_right_shift"))
 
 def is_by_kernel(name: str, dtype: str, elements: int) -> bool:
     """Whether a kernel computes a function of so many elements of a dtype, of which numpy has nothing to warn."""
-    fewest = MIN_ROOTS if name == "sqrt" else MIN_ELEMENTS
-    return elements >= fewest and np.dtype(dtype).char in _KERNELS.get(name, "")
+    return elements >= _min_elements(name) and np.dtype(dtype).char in _KERNELS.get(name, "")
+
+
+def _min_elements(name: str) -> int:
+    return MIN_ROOTS if name == "sqrt" else MIN_ELEMENTS
 
 
 def of_two(name: str, others: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
@@ -65,35 +68,21 @@ def of_two(name: str, others: Callable[[Any, Any], Any]) -> Callable[[Any, Any],
 
 
 def of_one(name: str, others: Callable[[Any], Any]) -> Callable[[Any], Any]:
-    """As `of_two`, of one operand."""
-    codes = _KERNELS[name]
+    """As `of_two`, of one operand; square roots of negative numbers are by `others`, which warn of them."""
+    codes, fewest, is_root = _KERNELS[name], _min_elements(name), name == "sqrt"
 
     def compute(x: Any) -> Any:
-        if x.__class__ is not np.ndarray or x.size < MIN_ELEMENTS or x.dtype.char not in codes or _exact(x, x) is None:
+        if x.__class__ is not np.ndarray or x.size < fewest or x.dtype.char not in codes or not is_for_kernels(x, x):
             return others(x)
-        return _by_kernel(name, (x,), x)
+        return others(x) if is_root and not x.min() >= 0 else _by_kernel(name, (x,), x)
 
     return compute
 
 
-def square_root(x: Any) -> Any:
-    """numpy's square root."""
-    if (
-        x.__class__ is not np.ndarray
-        or x.size < MIN_ROOTS
-        or x.dtype.char not in _KERNELS["sqrt"]
-        or _exact(x, x) is None
-        or not x.min() >= 0
-    ):
-        return np.sqrt(x)
-    return _by_kernel("sqrt", (x,), x)
-
-
 def _exact(operand: Any, array: Array) -> Array | None:
-    """An operand as kernels take it, beside an array or itself that; None where numpy converts, or refuses it."""
+    """An operand as kernels take it, beside an array or itself that; None where numpy does."""
     if operand.__class__ is np.ndarray:
-        dense = operand.flags.c_contiguous and operand.dtype.isnative
-        return operand if dense and operand.dtype == array.dtype and operand.shape == array.shape else None
+        return operand if is_for_kernels(operand, array) else None
     if array.dtype.kind not in EXACT.get(operand.__class__, "") and operand.__class__ is not array.dtype.type:
         return None
     return one_element(operand, array.dtype)

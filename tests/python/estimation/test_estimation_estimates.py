@@ -9,7 +9,7 @@ import weft
 from weft._core import RunError, UsageError
 from weft.data_parallel import Costs, Operation
 from weft.estimation.costs_file import MeasuredCosts
-from weft.estimation.curves import ONCE, Curve, unforeseen
+from weft.estimation.curves import ONCE, Curve, call_factor
 from weft.estimation.estimates import estimate, record
 from weft.estimation.running import run
 from weft.papers.wushu1989 import gauss
@@ -63,7 +63,7 @@ def test_gauss_is_estimated_as_in_table_15(native, n):
 def test_here_is_priced_from_its_file(tmp_path):
     path = costs_file(tmp_path, add_float32=1e-9, broadcast_4_bytes=0.0)
     found = estimate(additions(), "here", costs=path)
-    assert found.total.real_s == pytest.approx(10 * (unforeseen(10) * 1e-6 + 8192e-9) + ONCE * 1e-6)
+    assert found.total.real_s == pytest.approx(10 * (call_factor(10) * 1e-6 + 8192e-9) + ONCE * 1e-6)
     assert found.total.cm_s is None
     assert found.table()["cm_s"].null_count() == 3
 
