@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 
 from weft._core import UsageError, __version__
-from weft.estimation import costs_file, random_programs
+from weft.estimation import costs_file, kinds, random_programs
 from weft.estimation.costs_file import MeasuredCosts
 from weft.estimation.curves import Curve, Work, fit
 from weft.estimation.drift import references
@@ -257,17 +257,27 @@ def _share_beyond(work: Work, distance: int) -> float:
 
 
 def curves_of(programs: Iterable[Timed]) -> dict[str, Curve]:
-    """A curve for each kind of operation, helped by that of all kinds which are alike."""
+    """A curve for each kind of operation, helped by that of all kinds which are alike, and this by that of the same with
+    elements of any length."""
     by_kind: dict[str, list[tuple[Work, float]]] = defaultdict(list)
     groups: dict[str, Counter[str]] = defaultdict(Counter)
     by_group: dict[str, list[tuple[Work, float]]] = defaultdict(list)
+    by_family: dict[str, list[tuple[Work, float]]] = defaultdict(list)
     for program in programs:
         for kind, seconds in program.operations:
             by_kind[kind.name].append((kind.work, seconds))
             # Operands of two dtypes may put a kind into a group of longer elements now and then.
             groups[kind.name][kind.group] += 1
             by_group[kind.group].append((kind.work, seconds))
-    priors = {group: fit(observations, KNOTS) for group, observations in by_group.items()}
+            by_family[kinds.family(kind.group)].append((kind.work, seconds))
+    families = {family: fit(observations, KNOTS) for family, observations in by_family.items()}
+    priors = {
+        # A family of one group is that group.
+        group: families[family]
+        if len(by_family[family := kinds.family(group)]) == len(observations)
+        else fit(observations, KNOTS, families[family].at_the_pace_of(observations))
+        for group, observations in by_group.items()
+    }
     return {
         name: fit(observations, KNOTS, priors[groups[name].most_common(1)[0][0]].at_the_pace_of(observations))
         for name, observations in by_kind.items()

@@ -22,7 +22,8 @@ neither c nor call falls: what is farther away takes longer.
 
 What is minimised are errors relative to the prediction, so that sums of predictions are right on average; observations
 far off, which something else on the machine has disturbed, lose weight. Few observations are helped by a prior: the
-curve of kinds that are alike, at the pace that these observations have.
+curve of kinds that are alike, at the pace that these observations have. Where all of them are far off it, the prior
+loses weight.
 """
 
 from __future__ import annotations
@@ -71,7 +72,16 @@ PRIOR_TERM = 1.5
 """The same of the other terms: few observations have any one of them, and kinds that are alike differ less in these."""
 
 TOLERANCE = 0.15
-"""Relative errors beyond this lose weight (Huber): what undisturbed repetitions of a program differ by at most."""
+"""Relative errors beyond this lose weight (Huber): what undisturbed repetitions of a program differ by at most. So do
+differences from the prior."""
+
+KNOWN = 0.3
+"""Of a typical observation's time: a term that is less of it by the prior is not known any better, relative to itself.
+What is next to nothing where loops are of vectors is most of the time where they branch."""
+
+RESOLUTION = 100e-9
+"""Seconds that a time is not known to: two looks at the clock, and what is taken off for them. An element that is read
+takes some 0.3 microseconds, and observations of a nanosecond, which are what was left, would decide otherwise."""
 
 MAX_SECONDS = {
     "run": 100e-9,
@@ -229,7 +239,7 @@ class Curve:
 
     def seconds(self, work: Work) -> float:
         """What an operation takes; beyond the first and last knot as at them."""
-        element = float(_steps_taken(work, self.knots) @ np.diff(self.element, prepend=0.0))
+        element = float(_steps_taken([work], self.knots)[0] @ np.diff(self.element, prepend=0.0))
         call = float(hats(np.array([work.since], float), SINCE)[0] @ self.call)
         others = 0.0
         for name, by in work.terms().items():
@@ -272,13 +282,17 @@ def hats(lengths: Array, knots: Sequence[int]) -> Array:
     return np.stack([np.interp(clipped, at, row) for row in np.eye(len(at))], axis=1)
 
 
-def _steps_taken(work: Work, knots: Sequence[int]) -> Array:
+def _steps_taken(works: Sequence[Work], knots: Sequence[int]) -> Array:
     """How much of the step at each knot an element takes: all of the first one, of others what is as far away."""
-    distances, lengths = np.array(work.arrays(), float).T
+    arrays = [work.arrays() for work in works]
+    distances, lengths = np.array([one for of_work in arrays for one in of_work], float).T
+    counts = [len(of_work) for of_work in arrays]
     # In units of two arrays like the operand, one that is read and one that is written.
-    weights = np.maximum(lengths, 1.0) / (2.0 * max(work.bytes, 1))
-    taken: Array = _from((weights @ hats(distances, knots))[None, :])[0]
-    taken[0] = 1.0
+    unit = 2.0 * np.repeat([max(work.bytes, 1) for work in works], counts)
+    weights = np.maximum(lengths, 1.0) / unit
+    starts = np.cumsum([0, *counts[:-1]])
+    taken = _from(np.add.reduceat(weights[:, None] * hats(distances, knots), starts))
+    taken[:, 0] = 1.0
     return taken
 
 
@@ -340,7 +354,7 @@ def _columns(works: Sequence[Work], knots: Sequence[int]) -> Array:
     A step is what a knot is above the one before, so that curves which do not fall have steps that are not negative.
     """
     elements = np.array([work.elements for work in works], float)[:, None]
-    taken = np.array([_steps_taken(work, knots) for work in works])
+    taken = _steps_taken(works, knots)
     since = np.array([work.since for work in works], float)
     by_term = [work.terms() for work in works]
     others = np.array([[by.get(name, 0.0) for name in TERMS] for by in by_term])
@@ -378,9 +392,10 @@ def _beside_observations(
         rows.append(row)
         wanted.append(value)
 
-    def want_near(first: int, last: int, value: float, weight: float) -> None:
+    def want_near(first: int, last: int, value: float, weight: float, known: float = 0.0) -> None:
         """That the sum from one column to another differs little from a value, relative to that."""
-        want(first, last, weight / value if value > 0 else weight * typical[last], weight if value > 0 else 0.0)
+        factor = weight / max(value, known / typical[last]) if value > 0 else weight * typical[last]
+        want(first, last, factor, factor * value)
 
     calls = len(knots)
     terms = calls + len(SINCE)
@@ -393,23 +408,29 @@ def _beside_observations(
             for at, value in enumerate(values, first):
                 want_near(first, at, value, PRIOR)
         for at, name in enumerate(TERMS, terms):
-            want_near(at, at, prior.terms.get(name, 0.0), PRIOR_TERM)
+            want_near(at, at, prior.terms.get(name, 0.0), PRIOR_TERM, KNOWN)
     return np.array(rows), np.array(wanted)
 
 
 def _robust(columns: Array, seconds: Array, extra: Array, wanted: Array) -> Array:
     """Non-negative least squares of relative errors: first to what was observed, then to what is predicted."""
     predicted = seconds
-    weights = np.ones(len(seconds))
+    weights, extra_weights = np.ones(len(seconds)), np.ones(len(wanted))
     costs = np.zeros(columns.shape[1])
     for _ in range(ROUNDS):
-        by = np.sqrt(weights) / predicted
-        system = np.vstack([columns * by[:, None], extra])
+        by, extra_by = np.sqrt(weights) / (predicted + RESOLUTION), np.sqrt(extra_weights)
+        system = np.vstack([columns * by[:, None], extra * extra_by[:, None]])
         scale = np.abs(system).max(axis=0)
         scale[scale == 0] = 1.0
-        costs = nnls(system / scale, np.concatenate([seconds * by, wanted]))[0] / scale
+        costs = nnls(system / scale, np.concatenate([seconds * by, wanted * extra_by]))[0] / scale
         # No prediction is taken for much less or more than what was observed: it is still on its way.
-        predicted = np.clip(columns @ costs, seconds / 4, seconds * 4)
-        errors = np.abs(seconds / predicted - 1.0)
-        weights = np.minimum(1.0, TOLERANCE / np.maximum(errors, 1e-12))
+        predicted = np.clip(columns @ costs, seconds / 4, (seconds + RESOLUTION) * 4)
+        weights = _huber((seconds - predicted) / (predicted + RESOLUTION))
+        extra_weights = _huber(extra @ costs - wanted)
     return costs
+
+
+def _huber(errors: Array) -> Array:
+    """Weights of observations by their errors (P. J. Huber, Robust Statistics, 1981, section 7.8)."""
+    weights: Array = np.minimum(1.0, TOLERANCE / np.maximum(np.abs(errors), 1e-12))
+    return weights

@@ -82,6 +82,12 @@ class Kind(NamedTuple):
     work: Work
 
 
+def family(group: str) -> str:
+    """What a group is alike to: the same with elements of any length. A dtype that few programs have is there at few
+    sizes, and says little of others by itself."""
+    return re.sub(r"\b\d bytes", "bytes", group)
+
+
 def of(record: Record, since: int = 0, reach: Reach = (), repeats: int = 0) -> Kind:
     """The kind of a record.
 

@@ -233,6 +233,24 @@ def test_costs_follow_from_what_was_timed():
     assert found.curves["add float64"].seconds(Work(3000, 24000)) == pytest.approx(4e-6, rel=0.02)
 
 
+def test_a_dtype_of_small_programs_is_priced_by_those_of_all_sizes():
+    """Elements of 16 bits were only seen in a few small programs; others of their family also in large ones."""
+
+    def program(name, length, n):
+        group = f"scan {length} bytes along the last axis"
+        kind = kinds.Kind(name, group, Work(n, length * n, exclusive=n % 2 == 1))
+        return Timed((n,), ((kind, 2e-6 + n * (0.5e-9 + 0.2e-9 * (n % 2))),), Probe(20e-6, 50e-6))
+
+    sizes = [2**k + at % 2 for k in range(5, 20) for at in range(4)]
+    others = [program(f"scan add int{8 * length}", length, n) for n in sizes for length in (4, 8)]
+    few = [program("scan add int16", 2, n) for n in (60, 61, 101)]
+    found = calibrating.curves_of([*others, *few])
+    large = Work(300_001, 600_002, exclusive=True)
+    assert found["scan add int16"].seconds(large) == pytest.approx(2e-6 + 300_001 * 0.7e-9, rel=0.25)
+    assert kinds.family("scan 2 bytes along the last axis") == kinds.family("scan 8 bytes along the last axis")
+    assert kinds.family("rank, selected") == "rank, selected"
+
+
 def test_kinds_know_what_costs_depend_on():
     def kind(run, shape=(8, 8)):
         vp = weft.pvar.VPSet(shape)

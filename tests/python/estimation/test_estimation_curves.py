@@ -34,7 +34,11 @@ def observed(curve, number=100, noise=0.0):
 
 
 def worst(found, curve):
-    return max(abs(found.seconds(work) / curve.seconds(work) - 1) for work in works(curve, 200, seed=2))
+    return worst_of(found, [(work, curve.seconds(work)) for work in works(curve, 200, seed=2)])
+
+
+def worst_of(found, observations):
+    return max(abs(found.seconds(work) / seconds - 1) for work, seconds in observations)
 
 
 @pytest.mark.parametrize("curve", [PLAIN, SELECTING, MOVING])
@@ -110,6 +114,20 @@ def test_a_prior_is_taken_at_the_pace_of_a_kind():
 def test_calls_say_nothing_of_the_pace_of_elements():
     calls = [(Work(8, 64), 9e-6)] * 5
     assert PLAIN.at_the_pace_of(calls) is PLAIN
+
+
+def test_a_prior_that_is_next_to_nothing_gives_way():
+    """Of what is next to nothing in kinds that are alike, the prior does not know twice as much from half as much."""
+    seen = [(work, seconds) for work, seconds in observed(MOVING) if work.pieces > 500]
+    prior = replace(MOVING, terms={"piece": 2e-12})
+    assert worst_of(fit(seen, KNOTS, prior), seen) < 0.15
+
+
+def test_what_the_clock_does_not_tell_decides_nothing():
+    """Elements that are read, of which some took nothing once the clock's own time was taken off."""
+    times = [1e-9] * 10 + [0.3e-6] * 20
+    found = fit([(Work(1, 8, since=4096), taken) for taken in times], KNOTS)
+    assert 0.2e-6 <= found.seconds(Work(1, 8, since=4096)) <= 0.3e-6
 
 
 def test_sums_of_predictions_are_right_on_average():
