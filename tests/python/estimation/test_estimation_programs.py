@@ -288,6 +288,30 @@ def run(monkeypatch, capsys, name, *words):
         ("sudoku", ["--size", "1", "--machine", "cm2-8k"]),
         ("web_sessions", ["--size", "2503"]),
         ("web_sessions", ["--size", "1", "--machine", "cm2-8k"]),
+        ("assignment", ["--size", "41"]),
+        ("assignment", ["--size", "1", "--machine", "cm2-8k"]),
+        ("bookings", ["--size", "2503"]),
+        ("bookings", ["--size", "1", "--machine", "cm2-8k"]),
+        ("endgame", ["--size", "5"]),
+        ("endgame", ["--size", "1", "--machine", "cm2-8k"]),
+        ("gap_filling", ["--size", "13"]),
+        ("gap_filling", ["--size", "1", "--machine", "cm2-8k"]),
+        ("income_tax", ["--size", "5003"]),
+        ("income_tax", ["--size", "1", "--machine", "cm2-8k"]),
+        ("largest_rectangle", ["--size", "1031"]),
+        ("largest_rectangle", ["--size", "1", "--machine", "cm2-8k"]),
+        ("lattice_gas", ["--size", "33", "--steps", "7"]),
+        ("lattice_gas", ["--size", "1", "--machine", "cm2-8k"]),
+        ("mastermind", ["--size", "67"]),
+        ("mastermind", ["--size", "1", "--machine", "cm2-8k"]),
+        ("octree", ["--size", "1003"]),
+        ("octree", ["--size", "1", "--machine", "cm2-8k"]),
+        ("planet_transits", ["--size", "47"]),
+        ("planet_transits", ["--size", "1", "--machine", "cm2-8k"]),
+        ("small_systems", ["--size", "103"]),
+        ("small_systems", ["--size", "1", "--machine", "cm2-8k"]),
+        ("triangular_solve", ["--size", "503"]),
+        ("triangular_solve", ["--size", "1", "--machine", "cm2-8k"]),
     ],
 )
 def test_the_program_passes(monkeypatch, capsys, native, name, words):
@@ -311,6 +335,7 @@ LINES = (
     *("runoff_voting", "velocity_analysis"),
     *("credit_risk", "elliptic_curve", "enzyme_kinetics", "l_system", "radar_detection", "reed_muller", "tides"),
     *("huffman_code", "picture_blocks", "read_alignment", "robust_line", "shock_tube", "sudoku", "web_sessions"),
+    *("bookings", "income_tax", "largest_rectangle", "octree", "small_systems", "triangular_solve"),
 )
 
 SIDES = (
@@ -323,8 +348,12 @@ SIDES = (
     *("granulometry", "map_projection", "powder_pattern"),
     *("evacuation", "gravity_anomaly", "prisoners_dilemma", "rna_folding", "tomography"),
     *("dendrogram", "dithering", "first_arrivals", "gauge_field", "seam_carving"),
+    *("assignment", "endgame", "gap_filling", "lattice_gas", "mastermind", "planet_transits"),
 )
 """Programs whose size is that of one side."""
+
+SIZES = {"endgame": 5}
+"""Of programs that cannot have any."""
 
 WITHOUT_SEED = ("jacobi", "life", "lucky_numbers", "mandelbrot", "advection", "newton_fractal")
 """Programs whose problem has a number of rounds and no seed."""
@@ -334,7 +363,7 @@ WITHOUT_SEED = ("jacobi", "life", "lucky_numbers", "mandelbrot", "advection", "n
 def test_an_answer_from_another_problem_fails(monkeypatch, capsys, name):
     found = module(name)
     solve, problem = found.solve, found.problem
-    size = 32 if name in SIDES else 256
+    size = SIZES.get(name, 32 if name in SIDES else 256)
     other = problem(size, 7) if name in WITHOUT_SEED else problem(size, seed=5)
     monkeypatch.setattr(found, "solve", lambda given, machine="here": solve(other, machine))
     monkeypatch.setattr(sys, "argv", [name, "--size", str(size)])
@@ -365,6 +394,8 @@ def test_an_answer_from_another_problem_fails(monkeypatch, capsys, name):
         ("poker", ["--size", "0"], "expected at least one game"),
         ("powder_pattern", ["--size", "0"], "expected indices up to at least one"),
         ("evacuation", ["--steps", "0"], "expected at least one square and one step"),
+        ("endgame", ["--size", "11"], "expected 1 to 10 squares along each side"),
+        ("mastermind", ["--size", "32769"], "expected 1 to 32768 codes"),
     ],
 )
 def test_what_it_cannot_do_it_says(name, words, message):
