@@ -257,8 +257,8 @@ def _share_beyond(work: Work, distance: int) -> float:
 
 
 def curves_of(programs: Iterable[Timed]) -> dict[str, Curve]:
-    """A curve for each kind of operation, helped by that of all kinds which are alike, and this by that of the same with
-    elements of any length."""
+    """A curve for each kind of operation, helped by that of all kinds which are alike, and this one by that of the same
+    with elements of any length."""
     by_kind: dict[str, list[tuple[Work, float]]] = defaultdict(list)
     groups: dict[str, Counter[str]] = defaultdict(Counter)
     by_group: dict[str, list[tuple[Work, float]]] = defaultdict(list)

@@ -415,7 +415,8 @@ def _beside_observations(
 def _robust(columns: Array, seconds: Array, extra: Array, wanted: Array) -> Array:
     """Non-negative least squares of relative errors: first to what was observed, then to what is predicted."""
     predicted = seconds
-    weights, extra_weights = np.ones(len(seconds)), np.ones(len(wanted))
+    weights: Array = np.ones(len(seconds))
+    extra_weights: Array = np.ones(len(wanted))
     costs = np.zeros(columns.shape[1])
     for _ in range(ROUNDS):
         by, extra_by = np.sqrt(weights) / (predicted + RESOLUTION), np.sqrt(extra_weights)
