@@ -14,7 +14,7 @@ from weft.pvar.combining import Combiner
 from weft.pvar.execution import Array, Scan, Send
 from weft.pvar.local import Local
 from weft.pvar.memory import LARGE
-from weft.pvar.operators import REDUCED_BY_NUMPY, beyond_kernels, is_by_numpy, neutral
+from weft.pvar.operators import beyond_kernels, is_by_numpy, neutral
 from weft.pvar.vectorized import EXACT
 
 _COMPARISONS = ("equal", "not_equal", "less", "less_equal", "greater", "greater_equal")
@@ -132,10 +132,16 @@ class Native(Local):
         return out
 
     def reduce(self, data: Array, operator: str, mask: Array | None) -> Any:
-        """By the kernel."""
-        if is_by_numpy(operator, data.dtype) or operator in REDUCED_BY_NUMPY:
+        """By the kernel, which multiplies float32 in float64."""
+        if is_by_numpy(operator, data.dtype):
             return super().reduce(data, operator, mask)
-        return _core.array_reduce(data, operator, mask)
+        value = _core.array_reduce(data, operator, mask)
+        if operator != "multiply" or data.dtype.char != "f":
+            return value
+        if abs(value) <= _MAX_FLOAT32:
+            return np.float32(value).item()
+        with np.errstate(over="ignore"):
+            return np.float32(value).item()
 
     def reduce_axis(
         self, data: Array, operator: str, axis: int, mask: Array | None, initial: Any = None

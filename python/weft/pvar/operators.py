@@ -28,9 +28,6 @@ UFUNCS: dict[str, np.ufunc] = {
 BY_NUMPY = frozenset(("xor",))
 """Operators that the kernels do not have."""
 
-REDUCED_BY_NUMPY = frozenset(("multiply",))
-"""Operators by which the kernels reduce all elements to wider numbers than numpy does."""
-
 ALIASES = {"sum": "add", "product": "multiply", "prod": "multiply"}
 """The reduction is a sum, the scan and the send add; each word is taken by all."""
 

@@ -44,11 +44,11 @@ def reduce(x: ParallelVariable, operator: Combining, *, axis: Axis | None = None
         A parallel variable.
     operator
         "sum" (of integers in 64 bits, as numpy's; of booleans how many are true), "multiply" or "product" (likewise in
-        64 bits), "max", "min", "logand", "logior" and "logxor" (bit by bit, of integers and booleans), "and", "or" and
-        "xor" (of booleans), or numpy's function (`np.add`). A function of two arrays, Python's or compiled, or a
-        `weft.pvar.Combiner` of one, which combines elements in the order of addresses and has to be associative.
-        Further "count" (of those that are not zero), "mean", "var", "std", and "argmax" and "argmin": the coordinates
-        of the first such element, or its index along the axis.
+        64 bits, and of float32 rounded once), "max", "min", "logand", "logior" and "logxor" (bit by bit, of integers
+        and booleans), "and", "or" and "xor" (of booleans), or numpy's function (`np.add`). A function of two arrays,
+        Python's or compiled, or a `weft.pvar.Combiner` of one, which combines elements in the order of addresses and
+        has to be associative. Further "count" (of those that are not zero), "mean", "var", "std", and "argmax" and
+        "argmin": the coordinates of the first such element, or its index along the axis.
     axis
         The axis, or several, whose elements are combined, line by line. Default: all elements.
     initial

@@ -1,5 +1,9 @@
 """Products and exclusive ors in scans and sends, element by element."""
 
+import functools
+import math
+import warnings
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -96,3 +100,41 @@ def test_processors_that_no_product_comes_to_have_zero():
     vp = weft.pvar.VPSet(4)
     sent = pvar.send(vp.array(np.array([2.0, 3.0, 5.0, 7.0])), vp.array(np.array([1, 1, 3, 3])), combine="multiply")
     assert np.asarray(sent).tolist() == [0.0, 6.0, 0.0, 35.0]
+
+
+@settings(max_examples=150, deadline=None)
+@given(
+    st.sampled_from([0, 1, 2, 31, 32, 33, 4095, 4096, 4097, 8191, 70_001]),
+    st.sampled_from(["int8", "uint8", "int16", "int32", "uint32", "int64", "uint64", "float32", "float64"]),
+    st.sampled_from([0.0, 0.02, 0.5, 1.0]),
+    st.integers(0, 2**32 - 1),
+)
+def test_products_of_all_are_those_of_pythons_numbers(length, dtype, share, seed):
+    rng = np.random.default_rng(seed)
+    floats = dtype.startswith("float")
+    # Products of powers of two are exact, and of many odd numbers wrap around without being zero.
+    numbers = 2.0 ** rng.integers(-1, 2, length) if floats else 2 * rng.integers(-50, 50, length) + 1
+    x, mask = numbers.astype(dtype), rng.random(length) < share
+    vp = weft.pvar.VPSet(length)
+    with vp.where(vp.array(mask)):
+        found = pvar.reduce(vp.array(x), "product")
+    if floats:
+        with np.errstate(over="ignore"):
+            product = np.ldexp(np.dtype(dtype).type(1), sum(math.frexp(one)[1] - 1 for one in x[mask].tolist()))
+        assert found == product
+    else:
+        product = functools.reduce(lambda so_far, one: so_far * one % 2**64, x[mask].tolist(), 1)
+        assert found == wrapped(product, np.dtype("uint64" if dtype.startswith("u") else "int64"))
+
+
+def test_a_product_of_float32_is_rounded_once():
+    vp = weft.pvar.VPSet(3)
+    large = np.finfo(np.float32).max
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert pvar.reduce(vp.array(np.array([large, 2, 0.25], "float32")), "product") == np.float32(large) / 2
+        assert pvar.reduce(vp.array(np.array([large, -2, 1], "float32")), "product") == -np.inf
+        assert np.isnan(pvar.reduce(vp.array(np.array([large, np.nan, 1], "float32")), "product"))
+    third = np.float32(1 / 3)
+    product = float(third) ** 3
+    assert pvar.reduce(vp.full(1 / 3, "float32"), "product") == float(np.float32(product))
