@@ -136,7 +136,7 @@ class Native(Local):
         if is_by_numpy(operator, data.dtype):
             return super().reduce(data, operator, mask)
         value = _core.array_reduce(data, operator, mask)
-        if operator != "multiply" or data.dtype.char != "f":
+        if value is None or operator != "multiply" or data.dtype.char != "f":
             return value
         if abs(value) <= _MAX_FLOAT32:
             return np.float32(value).item()

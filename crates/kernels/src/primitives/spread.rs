@@ -1,6 +1,6 @@
 //! Spreads: the elements at one index of an axis, at every index of it.
 
-use weft_simd::on_threads;
+use weft_simd::{Dispatched, dispatch, on_threads};
 
 use crate::{Execution, Stop};
 
@@ -13,6 +13,15 @@ use super::{Axis, PrimitiveError, View, finished};
 
 /// Rows of fewer bytes are repeated into a pattern that is stored in one piece.
 const SHORT: usize = 2048;
+
+/// Lines of fewer bytes, of one element each, are stored by vectors that reach into the next line.
+const SHORT_LINE: usize = 2048;
+
+/// Bytes of such lines between looks at whether to stop, and of those that are stored past the caches together.
+const BLOCK: usize = 32 << 10;
+
+/// Bytes of a vector.
+const VECTOR: usize = 64;
 
 /// Bytes of a row that are stored at all indices before those after them: a second-level cache holds them.
 const PIECE: usize = 128 << 10;
@@ -57,7 +66,9 @@ pub unsafe fn spread<'a>(
         // SAFETY: the memory of both views is what `View` says (this function's condition), types and lengths were
         // checked, and threads have rows or columns of their own.
         unsafe {
-            if rows >= threads {
+            if call.has_short_lines() {
+                call.lines(part(axis.before, 1, number, threads));
+            } else if rows >= threads {
                 call.rows(part(rows, 1, number, threads), 0..call.row);
             } else {
                 let columns = part(axis.after, LINE, number, threads);
@@ -84,6 +95,47 @@ struct Call<'a> {
 }
 
 impl Call<'_> {
+    /// Whether the lines along the axis are short, contiguous and all of one element.
+    fn has_short_lines(&self) -> bool {
+        self.axis.after == 1 && self.axis.extent * self.item < SHORT_LINE && self.selection.0.is_none()
+    }
+
+    /// Such lines of the output.
+    unsafe fn lines(&self, lines: std::ops::Range<usize>) {
+        // SAFETY: the lines are within both arrays, whose memory is what `View` says (a condition of `spread`, which made
+        // this), and their elements are moved as bits, of their size.
+        unsafe {
+            match self.item {
+                1 => self.lines_of::<u8>(lines),
+                2 => self.lines_of::<u16>(lines),
+                4 => self.lines_of::<u32>(lines),
+                _ => self.lines_of::<u64>(lines),
+            }
+        }
+    }
+
+    unsafe fn lines_of<T: Copy>(&self, lines: std::ops::Range<usize>) {
+        let extent = self.axis.extent;
+        let at_once = (BLOCK / (extent * self.item)).max(1);
+        let mut block = Vec::<T>::with_capacity(if self.streaming { at_once * extent } else { 0 });
+        let mut first = lines.start;
+        while first < lines.end && !self.stop.is_requested() {
+            let count = at_once.min(lines.end - first);
+            // SAFETY: the lines are within both arrays, and the block has memory for as many.
+            unsafe {
+                let source = self.x.pointer.cast::<T>().add(first * extent + self.index);
+                let target = self.out.pointer.cast::<T>().add(first * extent);
+                if self.streaming {
+                    dispatch(Lines { source, target: block.as_mut_ptr(), extent, count });
+                    lines::store_past_caches(block.as_ptr().cast(), target.cast(), count * extent * self.item);
+                } else {
+                    dispatch(Lines { source, target, extent, count });
+                }
+            }
+            first += count;
+        }
+    }
+
     /// Rows of the output, of all before-axes and indices, and of each these bytes.
     unsafe fn rows(&self, rows: std::ops::Range<usize>, bytes: std::ops::Range<usize>) {
         let mut pattern = Vec::new();
@@ -182,6 +234,59 @@ impl Call<'_> {
                 lines::store_past_caches(source, target, length);
             } else {
                 std::ptr::copy_nonoverlapping(source, target, length);
+            }
+        }
+    }
+}
+
+/// Lines of which each is filled with one element.
+struct Lines<T> {
+    /// The element of the first line; those of the others are an extent apart.
+    source: *const T,
+    target: *mut T,
+    extent: usize,
+    count: usize,
+}
+
+impl<T: Copy> Dispatched for Lines<T> {
+    type Output = ();
+    #[inline(always)]
+    fn run(self) {
+        match VECTOR / size_of::<T>() {
+            64 => self.by_vectors::<64>(),
+            32 => self.by_vectors::<32>(),
+            16 => self.by_vectors::<16>(),
+            _ => self.by_vectors::<8>(),
+        }
+    }
+}
+
+impl<T: Copy> Lines<T> {
+    #[inline(always)]
+    fn by_vectors<const COUNT: usize>(self) {
+        let Self { source, target, extent, count } = self;
+        // What is stored beyond the end of a line is stored once more with the lines after it; the last have none.
+        let apart = COUNT.div_ceil(extent);
+        for line in 0..count.saturating_sub(apart) {
+            // SAFETY: the line and as many after it as a vector is long are within the target, and so is the line's
+            // element within the source (both are conditions of `Call::lines_of`, which made this).
+            unsafe {
+                let vector = [source.add(line * extent).read(); COUNT];
+                let start = target.add(line * extent);
+                let mut stored = 0;
+                while stored < extent {
+                    start.add(stored).cast::<[T; COUNT]>().write_unaligned(vector);
+                    stored += COUNT;
+                }
+            }
+        }
+        for line in count.saturating_sub(apart)..count {
+            // SAFETY: the line is within the target, and its element within the source, as above.
+            unsafe {
+                let element = source.add(line * extent).read();
+                for index in 0..extent {
+                    target.add(line * extent + index).write(element);
+                }
             }
         }
     }

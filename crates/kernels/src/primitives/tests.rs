@@ -665,4 +665,5 @@ mod elementwise_operations;
 mod lengths;
 mod races;
 mod ranks;
+mod spreads;
 mod strategies_of_sends;
