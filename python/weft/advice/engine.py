@@ -120,7 +120,8 @@ def advise(
     Raises
     ------
     UsageError
-        If the machine has no costs of data-parallel operations, or the program no operations.
+        If the machine has no costs of data-parallel operations, or the program no operations; for `costs` of another
+        machine than here.
     RunError
         If the program fails.
 

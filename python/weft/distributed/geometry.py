@@ -12,6 +12,7 @@ from weft import _core
 from weft._core import Machine, UsageError
 from weft.array_input import refuse_masked
 from weft.distributed.ranks import Ranks, of_communicator, of_run
+from weft.inputs import quoted, unsigned
 
 if TYPE_CHECKING:
     from weft.distributed.array import DistributedArray, Halo
@@ -86,7 +87,7 @@ class Geometry:
             raise UsageError(f"ranks is {ranks}, but comm has {self._ranks.size}; leave one of them out")
 
         def prepare() -> tuple[_Asked, _core.Blocks]:
-            count = self._ranks.size if self._ranks is not None else int(ranks or 0)
+            count = self._ranks.size if self._ranks is not None else _whole(ranks or 0, "ranks")
             extents = _extents(shape)
             axes = [_axis(axis, len(extents), "serial") for axis in serial]
             orders = [order] * len(extents) if isinstance(order, str) else list(order or ())
@@ -320,14 +321,14 @@ class Geometry:
 
 
 def _extents(shape: int | Sequence[int]) -> tuple[int, ...]:
-    words: Sequence[Any] = [shape] if isinstance(shape, int | np.integer) else shape
+    words: Iterable[Any] = shape if isinstance(shape, Iterable) else [shape]
     return tuple(_whole(extent, "shape") for extent in words)
 
 
 def _whole(number: Any, what: str) -> int:
     if isinstance(number, bool) or not isinstance(number, int | np.integer) or number < 0:
-        raise UsageError(f"{what} has {number!r}; expected whole numbers of 0 or more")
-    return int(number)
+        raise UsageError(f"{what} has {quoted(number)}; expected whole numbers of 0 or more")
+    return unsigned(number, what)
 
 
 def _axis(axis: Any, ndim: int, what: str) -> int:

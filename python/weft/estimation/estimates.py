@@ -145,8 +145,8 @@ def estimate(
     ------
     UsageError
         If the machine has no costs, or lacks those of some operations (all are named, with where they are asked for);
-        if the program uses no parallel variables; for `now` on a described machine, or with a calibration whose
-        programs cannot be timed again here.
+        if the program uses no parallel variables; for `costs` and `now` on a described machine, and for `now` with
+        a calibration whose programs cannot be timed again here.
     RunError
         If the program fails.
 

@@ -101,13 +101,16 @@ def pricer(machine: str | os.PathLike[str], costs: str | os.PathLike[str] | None
     Raises
     ------
     UsageError
-        If here was not calibrated, or the machine file has no costs of data-parallel operations.
+        If here was not calibrated, or the machine file has no costs of data-parallel operations; for `costs` of
+        another machine than here.
     MachineError
         If there is no such machine.
     """
     if machine == "here":
         return Here(costs_file.read(costs))
     described = find(machine)
+    if costs is not None:
+        raise UsageError(f"{described.name} is described, so its own file has its costs: costs=… (--costs) is for here")
     if streaming.streams(described):
         return streaming.Streaming(described)
     try:

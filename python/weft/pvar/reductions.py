@@ -66,7 +66,7 @@ def reduce(x: ParallelVariable, operator: Combining, *, axis: Axis | None = None
     ------
     UsageError
         For an operator that there is not, or not for this dtype; an axis that there is not; for max and min where no
-        processor, or none of a line, is selected.
+        processor, or none of a line, is selected; for an initial value of a mean and the like.
 
     Examples
     --------
@@ -81,6 +81,8 @@ def reduce(x: ParallelVariable, operator: Combining, *, axis: Axis | None = None
     """
     vp = variable_set(x, "reduce")
     if operator in STATISTICS:
+        if initial is not None:
+            raise UsageError(f"reduce: initial is for max, min and functions, not for {operator}")
         return _statistic(x, str(operator), axis)
     if x.data.dtype.kind == "b" and operator in ("sum", "add", np.add):
         x = x.astype(np.int64)
@@ -99,7 +101,8 @@ def reduce(x: ParallelVariable, operator: Combining, *, axis: Axis | None = None
     if value is None:
         if initial is None:
             raise UsageError(
-                f"reduce: no processor is selected, so there is no {operator}; initial=… says what it shall be"
+                f"reduce: no processor is selected, so there is no {operator}; "
+                "reduce(…, initial=…) says what it shall be"
             )
         return initial
     return value
@@ -127,7 +130,8 @@ def _of_none(combiner: Combiner, x: ParallelVariable, initial: Any) -> Any:
         return Combiner(combiner.function, identity=initial, name=combiner.name).neutral(x.dtype, x.word, "reduce")
     if combiner.identity is None:
         raise UsageError(
-            f"reduce: no processor is selected, so there is no {combiner.name}; initial=… says what it shall be"
+            f"reduce: no processor is selected, so there is no {combiner.name}; "
+            "reduce(…, initial=…) says what it shall be"
         )
     return combiner.neutral(x.dtype, x.word, "reduce")
 
@@ -191,7 +195,7 @@ def _of_nobody(vp: VPSet, mask: Any, operator: str, axis: int, initial: Any, dty
     if initial is None:
         raise UsageError(
             f"reduce: no processor of {empty // vp.shape[axis]} lines along axis {axis} is selected, so they have no "
-            f"{operator}; initial=… says what it shall be"
+            f"{operator}; reduce(…, initial=…) says what it shall be"
         )
     return np.where(anyone, nothing, dtype.type(initial))
 
@@ -227,7 +231,7 @@ def _along_several(vp: VPSet, x: ParallelVariable, operator: str, axis: Any, ini
         if initial is None:
             raise UsageError(
                 f"reduce: no processor of a part along axes {tuple(axis)} is selected, so it has no {operator}; "
-                "initial=… says what it shall be"
+                "reduce(…, initial=…) says what it shall be"
             )
         return ParallelVariable(vp, np.where(anyone.data, total.data, x.data.dtype.type(initial)), total.word)
 
@@ -298,7 +302,14 @@ def extreme_along(x: ParallelVariable, operator: str, axis: Any) -> ParallelVari
     """
     vp = variable_set(x, f"arg{operator}")
     along = vp.axis(axis, f"arg{operator}")
-    value = reduce(x, operator, axis=along)
+    try:
+        value = reduce(x, operator, axis=along)
+    except UsageError:
+        # Refused for its dtype, under this function's own name; or else for want of a selected processor.
+        operators.check(operator, x.data.dtype, f"arg{operator}")
+        raise UsageError(
+            f"arg{operator}: no processor of a line along axis {axis} is selected, so it has no arg{operator}"
+        ) from None
     with np.errstate(invalid="ignore"):
         has = x.data == value.data
         if x.data.dtype.kind == "f":
@@ -316,7 +327,10 @@ def extreme(x: ParallelVariable, operator: str) -> tuple[int, ...]:
         If nobody is selected.
     """
     vp = variable_set(x, f"arg{operator}")
-    value = reduce(x, operator)
+    nobody = object()
+    value = reduce(x, operator, initial=nobody)
+    if value is nobody:
+        raise UsageError(f"arg{operator}: no processor is selected, so there is no arg{operator}")
     with np.errstate(invalid="ignore"):
         has = x.data == x.data.dtype.type(value) if value == value else x.data != x.data
     if vp.mask is not None:

@@ -61,6 +61,12 @@ def test_axes_can_be_serial_heavy_or_given():
         ({"shape": (9, 4), "ranks": 3, "grid": (3, 1), "order": ["news", None]}, "needs a power of two"),
         ({"shape": (4, 4), "ranks": 2, "grid": (2, 2)}, "has 4 ranks, but there are 2"),
         ({"shape": (4, 4), "ranks": 2, "weights": (1, 0)}, "weight 0 of axis 1"),
+        ({"shape": (10**30,)}, "shape: expected a whole number from 0 to 2**64 - 1, found 1000000000000000000000000"),
+        ({"shape": None}, "shape has None; expected whole numbers of 0 or more"),
+        ({"shape": (2**63, 2)}, "the shape (9223372036854775808, 2) has more elements than can be counted"),
+        ({"shape": (4,), "ranks": 2.5}, "ranks has 2.5; expected whole numbers of 0 or more"),
+        ({"shape": (4,), "ranks": 2**64}, "ranks: expected a whole number from 0 to 2**64 - 1, found 184467"),
+        ({"shape": (4, 4), "ranks": 4, "grid": (2, -2)}, "grid has -2; expected whole numbers of 0 or more"),
     ],
 )
 def test_mistakes_are_named(arguments, text):

@@ -135,6 +135,14 @@ def test_a_machine_without_costs(native):
         estimate(additions(), "ipsc860")
 
 
+@pytest.mark.parametrize("machine", ["cm2-8k", "cm200", "hgx-h100"])
+def test_costs_of_here_are_refused_for_a_described_machine(native, tmp_path, machine):
+    path = costs_file(tmp_path, float_add=1e-6)
+    for asked in (weft.estimate, weft.advise):
+        with pytest.raises(UsageError, match=rf"{machine} is described, so its own file has its costs: .*--costs\) is"):
+            asked(additions(), machine, costs=path)
+
+
 def test_a_program_without_parallel_variables(native):
     with pytest.raises(UsageError, match="nothing made no operation on parallel variables"):
         estimate(nothing, "cm2-8k")

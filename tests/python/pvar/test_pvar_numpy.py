@@ -82,6 +82,30 @@ def test_the_mean_of_lines():
             x.max(axis=0)
 
 
+def test_what_nobody_comes_to_is_refused_by_the_name_that_was_called():
+    """And no argument is advised that the function does not take."""
+    vp = weft.pvar.VPSet((2, 3))
+    x = vp.array(np.arange(6.0).reshape(2, 3))
+    with vp.where(x > 3):
+        with pytest.raises(UsageError) as refused:
+            x.argmin(axis=1)
+        assert str(refused.value) == "argmin: no processor of a line along axis 1 is selected, so it has no argmin"
+        assert x.argmin() == (1, 1)
+    with vp.where(x > 9):
+        for name in ("argmax", "argmin"):
+            with pytest.raises(UsageError) as refused:
+                getattr(x, name)()
+            assert str(refused.value) == f"{name}: no processor is selected, so there is no {name}"
+        with pytest.raises(UsageError, match=r"there is no max; reduce\(…, initial=…\) says what it shall be"):
+            x.max()
+        assert weft.pvar.reduce(x, "max", initial=-1.0) == -1.0
+    for name in weft.pvar.reductions.STATISTICS:
+        with pytest.raises(UsageError, match=f"initial is for max, min and functions, not for {name}"):
+            weft.pvar.reduce(x, name, initial=1)
+    with pytest.raises(UsageError, match="argmax: complex numbers have no max, because they have no order"):
+        (x * 1j).argmax(axis=0)
+
+
 def test_a_nan_is_the_largest():
     vp = weft.pvar.VPSet(4)
     assert vp.array([1.0, np.nan, 3.0, np.nan]).argmax() == (1,)
