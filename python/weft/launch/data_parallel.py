@@ -120,7 +120,8 @@ def priced(
         return flit.measured(machine, parameters, seed, progress)
     others = [name for name in names if name not in BENCHMARKS]
     if others:
-        raise UsageError(f"{names[0]} is priced and {others[0]} runs in virtual time: ask for one kind at a time")
+        ours = next((name for name in names if name in BENCHMARKS), "pshift")
+        raise UsageError(f"{ours} is priced and {others[0]} runs in virtual time: ask for one kind at a time")
     if "pshift" in names and len(set(names)) > 1:
         raise UsageError("pshift has columns of its own: ask for it alone")
     of_routers = [name for name in parameters if name in flit.TAKES]

@@ -16,6 +16,9 @@ PROGRAM = (sys.executable, "-P", "-m", "weft.launch.node_process")
 LENGTHS = {"dot_product": tuple(1 << k for k in range(3, 17)), "stream": (1 << 20,)}
 """Lengths that are priced where nobody says: vectors of 8 to 65536 elements, an array of 1 MiB."""
 
+MAX_LACKING = 4
+"""Operations without a price that have a line each; more of them are in one line."""
+
 
 def priced(machine: Machine, request: Request) -> tuple[list[Row], list[str]]:
     """The rows of a benchmark of the node suite as a machine file's operation times price them.
@@ -53,6 +56,8 @@ def priced(machine: Machine, request: Request) -> tuple[list[Row], list[str]]:
             f"{machine.name} has no {request.benchmark} ({names}): it is more than its operations, and a machine file "
             "prices only operations (arithmetic, dot_product, stream copy)"
         )
+    if len(lacking) > MAX_LACKING:
+        lacking = {_some(list(lacking)): [name for names in lacking.values() for name in names]}
     notes += [
         f"{machine.name} has no {request.benchmark} ({_some(list(dict.fromkeys(names)))}): its machine file does not "
         f"price {operation}"

@@ -45,6 +45,15 @@ def test_what_a_machine_file_does_not_price_is_said(native):
         simulate("ipsc860", "arithmetic", trace="t.json")
 
 
+def test_many_operations_without_a_price_are_one_line(native):
+    with pytest.raises(_core.UsageError) as refused:
+        simulate("cm2-8k", "arithmetic")
+    assert str(refused.value) == (
+        "cm2-8k has no arithmetic (int16_add, int32_add, int16_multiply and 11 more): its machine file does not price "
+        "int16_add, int32_add, int16_multiply and 11 more"
+    )
+
+
 @pytest.mark.parametrize(
     ("names", "options", "message"),
     [

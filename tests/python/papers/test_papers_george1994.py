@@ -176,6 +176,7 @@ def test_shifts_that_fall_back_gain_nothing(native):
     [
         ("ipsc860", "pshift", {}, "ipsc860 has no costs of shifts: its machine file has no table"),
         ("cm200", ["pshift", "echo"], {}, "pshift is priced and echo runs in virtual time"),
+        ("cm2-8k", ["arithmetic", "news"], {}, "news is priced and arithmetic runs in virtual time"),
         ("cm200", "echo", {}, "echo on cm200: it is a data-parallel machine, whose nodes pass no messages"),
         (
             "cm200",
