@@ -279,7 +279,10 @@ _COLUMNS = (
             ("latency_cycles", "mean cycles from the making of a packet until its tail has arrived"),
             ("latency_half_width", "half of the 95% interval of that mean, of batch means, cycles"),
             ("accepted", "flits that arrived, a node and cycle"),
-            ("offered", "flits that were made, a node and cycle"),
+            (
+                "offered",
+                "flits that were made and have arrived since, a node and cycle; less than the load where saturated",
+            ),
         )
     ),
     Column("saturated", "text", "whether the queues of a network's sources grew without end", "true or false"),
