@@ -164,6 +164,8 @@ def _array_functions() -> dict[Any, Callable[..., Any]]:
     return by_method | {
         np.amax: _method("max"),
         np.amin: _method("min"),
+        np.argmax: _first("argmax"),
+        np.argmin: _first("argmin"),
         np.count_nonzero: lambda a, axis=None: a.count(axis),
         np.where: _chosen,
         np.clip: _clipped,
@@ -185,6 +187,16 @@ def _array_functions() -> dict[Any, Callable[..., Any]]:
 
 def _method(name: str) -> Callable[..., Any]:
     return lambda a, axis=None, **more: getattr(a, name)(axis=axis, **more)
+
+
+def _first(name: str) -> Callable[..., Any]:
+    """Where an extreme of the selected is, counted flat as numpy does where there is no axis."""
+
+    def first(a: Any, axis: int | None = None, **more: Any) -> Any:
+        index = getattr(a, name)(axis=axis, **more)
+        return index if axis is not None else int(np.ravel_multi_index(index, a.shape))
+
+    return first
 
 
 @functools.cache

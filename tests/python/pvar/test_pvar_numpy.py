@@ -82,6 +82,22 @@ def test_the_mean_of_lines():
             x.max(axis=0)
 
 
+@pytest.mark.parametrize("name", ["argmax", "argmin"])
+def test_extremes_of_numpy_are_of_the_selected(name):
+    """An index counted flat without an axis, as numpy's; they were of all elements, whoever was selected."""
+    vp = weft.pvar.VPSet((2, 3))
+    a = np.array([[5, 2, 9], [9, -4, 2]])
+    x = vp.array(a)
+    of_numpy = getattr(np, name)
+    assert of_numpy(x) == of_numpy(a)
+    assert np.array_equal(of_numpy(x, axis=1).numpy(), of_numpy(a, axis=1, keepdims=True).repeat(3, axis=1))
+    with vp.where(abs(x - 3) < 3):
+        assert of_numpy(x) == {"argmax": 0, "argmin": 1}[name]
+        assert np.ravel_multi_index(getattr(x, name)(), x.shape) == of_numpy(x)
+    with pytest.raises(UsageError, match=f"{name}: keepdims is not for parallel variables"):
+        of_numpy(x, axis=0, keepdims=True)
+
+
 def test_what_nobody_comes_to_is_refused_by_the_name_that_was_called():
     """And no argument is advised that the function does not take."""
     vp = weft.pvar.VPSet((2, 3))
