@@ -81,6 +81,21 @@ def refuse_here(parameters: Iterable[str]) -> None:
             raise UsageError(f"{name} is of a described network of routers; name one with --on (torus8x8-flit)")
 
 
+def refuse_faults(machine: Machine, benchmark: str) -> None:
+    """What runs no messages in virtual time knows no faults.
+
+    Raises
+    ------
+    UsageError
+        If the machine has some.
+    """
+    if machine.faults:
+        raise UsageError(
+            f"{benchmark} is of {machine.name} as it is described: faults ({', '.join(machine.faults)}) slow programs "
+            "whose messages run in virtual time, as echo"
+        )
+
+
 def priced(
     machine: Machine,
     benchmarks: Sequence[Benchmark],
@@ -113,9 +128,10 @@ def priced(
     Raises
     ------
     UsageError
-        For a machine without the costs, other benchmarks among these, or what they do not take.
+        For a machine without the costs or with faults, other benchmarks among these, or what they do not take.
     """
     names = [benchmark.name for benchmark in benchmarks]
+    refuse_faults(machine, names[0])
     if names == ["router"] and flit.has_routers(machine):
         return flit.measured(machine, parameters, seed, progress)
     others = [name for name in names if name not in BENCHMARKS]

@@ -144,6 +144,7 @@ def _run(
         if request.node:
             if trace is not None:
                 raise UsageError(f"{request.benchmark} is priced, not run: it has no timeline")
+            data_parallel.refuse_faults(machine, request.benchmark)
             priced, missing = node.priced(machine, request)
             rows += priced
             unpriced += missing

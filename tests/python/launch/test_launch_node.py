@@ -1,6 +1,7 @@
 """The node suite: what is asked of it, prices from machine files, launches of their own."""
 
 import json
+import re
 
 import polars as pl
 import pytest
@@ -43,6 +44,18 @@ def test_what_a_machine_file_does_not_price_is_said(native):
         simulate("multi-psi-v1", "stream", variant=["copy"])
     with pytest.raises(_core.UsageError, match="priced, not run: it has no timeline"):
         simulate("ipsc860", "arithmetic", trace="t.json")
+
+
+@pytest.mark.parametrize(
+    ("machine", "benchmark"),
+    [("torus8x8-flit", "router"), ("cm2-8k", "news"), ("cm200", "pshift"), ("ipsc860", "arithmetic")],
+)
+def test_faults_are_refused_where_no_messages_run(native, machine, benchmark):
+    """They were ignored: a network with a dead link was as fast as one without."""
+    faulty = _core.Machine.find(machine).with_faults(["node:0=0.5"])
+    said = f"{benchmark} is of {machine} as it is described: faults (node:0=0.5) slow programs"
+    with pytest.raises(_core.UsageError, match=re.escape(said)):
+        simulate(faulty, benchmark)
 
 
 def test_many_operations_without_a_price_are_one_line(native):
