@@ -170,7 +170,7 @@ parameters! {
             least(1), default("the benchmark's own; simulated up to 64"), column("ranks that took part");
         hops: Vec<u32> = Vec::new(), Counts
             "Distances between the two partners, in links",
-            least(1), default("rank 1 is the partner, wherever it is"), column("links a message crossed"),
+            least(1), greatest(u32::MAX as u64), default("rank 1 is the partner, wherever it is"), column("links a message crossed"),
             below("{benchmark} over 0 hops: a distance is 1 hop or more; for a rank's messages to itself use echo-self");
         bytes: Vec<u64> = Vec::new(), Doublings
             "Lengths: of messages, vectors, blocks of files, arrays or working sets",
@@ -186,11 +186,11 @@ parameters! {
             least(1), column("messages in flight, where it was another number than the benchmark's own"), below("{benchmark} with a window of 0 sends nothing; ask for 1 or more");
         neighbours: Vec<u32> = Vec::new(), Counts
             "How many neighbours exchange messages with rank 0 at once, as far as there are ranks",
-            least(1), column("ranks that exchange with rank 0 at once"),
+            least(1), greatest(u32::MAX as u64), column("ranks that exchange with rank 0 at once"),
             below("{benchmark} with 0 neighbours moves nothing; ask for 1 or more");
         threads: Vec<u32> = Vec::new(), Doublings
             "Threads of one process",
-            least(1), default("1 and all"), column("threads of a process"),
+            least(1), greatest(u32::MAX as u64), default("1 and all"), column("threads of a process"),
             below("{benchmark} by 0 threads does nothing; ask for 1 or more");
         background: Option<String> = None, Name
             "Pattern of background traffic: none, stream (rank 0 to 7), shift, shift:2, random, all-to-all, or pairs of \
@@ -235,7 +235,7 @@ parameters! {
             column("whether a file had its space before it was written");
         io_nodes: Option<u32> = None, Count
             "I/O nodes of a described machine, at even distances",
-            least(1), default("as its file says"), column("I/O nodes of a described machine");
+            least(1), greatest(u32::MAX as u64), default("as its file says"), column("I/O nodes of a described machine");
         buffers: Option<BufferSort> = None, Name
             "Where messages lie: host, or device, memory of a CUDA device that a CUDA-aware MPI library is given the \
              addresses of",
@@ -249,7 +249,7 @@ parameters! {
             column("timed iterations of the launch");
         warmup: Option<u32> = None, Count
             "Iterations before the timed ones",
-            default("a tenth of the timed ones, at least 4; 1 in virtual time");
+            greatest(1_000_000), default("a tenth of the timed ones, at least 4; 1 in virtual time");
         seconds_per_point: f64 = 0.05, Real
             "Time for the timed iterations of a point in a launch",
             unit("s"), default("0.05; 0.25 on one node");

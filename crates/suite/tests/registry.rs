@@ -97,6 +97,17 @@ fn an_added_parameter_is_listed_and_checked() {
 }
 
 #[test]
+fn the_greatest_number_of_a_parameter_fits_its_field() {
+    let is_read = |name: &str, value: Value| serde_json::from_value::<Request>(json!({ name: value })).is_ok();
+    for parameter in BuiltIn::parameters() {
+        if matches!(parameter.kind, Kind::Count | Kind::Counts | Kind::Doublings) {
+            let (name, greatest) = (parameter.name, parameter.greatest.unwrap_or(u64::MAX));
+            assert!(is_read(name, json!(greatest)) || is_read(name, json!([greatest])), "{name}: {greatest}");
+        }
+    }
+}
+
+#[test]
 fn every_benchmark_takes_parameters_of_the_table_and_names_no_other_twice() {
     let parameters: Vec<&str> = BuiltIn::parameters().iter().map(|parameter| parameter.name).collect();
     let mut names: Vec<&str> = Vec::new();

@@ -72,11 +72,9 @@ def values(parameter: Parameter, value: Any) -> Any:
     match parameter.kind:
         case "counts" | "doublings":
             counts = numbers(value, what, "one" if parameter.kind == "counts" else "double", lowest=least)
-            if parameter.greatest is not None and max(counts) > parameter.greatest:
-                raise UsageError(f"{what}: {max(counts)} is more than {parameter.greatest}, the greatest that is taken")
-            return counts
+            return _up_to(parameter.greatest, counts, what)
         case "count":
-            return _one(numbers(value, what, "double", lowest=least), value, what)
+            return _one(_up_to(parameter.greatest, numbers(value, what, "double", lowest=least), what), value, what)
         case "real":
             return _real(value, what)
         case "reals":
@@ -91,6 +89,13 @@ def values(parameter: Parameter, value: Any) -> Any:
             return bool(value)
         case "name":
             return str(value)
+
+
+def _up_to(greatest: int | None, counts: tuple[int, ...], what: str) -> tuple[int, ...]:
+    """The same numbers, none of which may be more than is taken."""
+    if greatest is not None and max(counts, default=0) > greatest:
+        raise UsageError(f"{what}: {max(counts)} is more than {greatest}, the greatest that is taken")
+    return counts
 
 
 def _one(counts: tuple[int, ...], value: object, what: str) -> int:

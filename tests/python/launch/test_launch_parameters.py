@@ -154,6 +154,10 @@ def test_what_the_command_line_takes_python_takes(native):
         ("seconds_per_point", "soon", "seconds-per-point: 'soon' is not a positive number"),
         ("seconds_per_point", float("nan"), "seconds-per-point: 'nan' is not a positive number"),
         ("axes", 32, "axes: 32 is more than 31, the greatest that is taken"),
+        ("hops", 9999999999, "hops: 9999999999 is more than 4294967295, the greatest that is taken"),
+        ("threads", "1,8G", "threads: 8589934592 is more than 4294967295, the greatest that is taken"),
+        ("io_nodes", 1 << 32, "io-nodes: 4294967296 is more than 4294967295, the greatest that is taken"),
+        ("iterations", 1_000_001, "iterations: 1000001 is more than 1000000, the greatest that is taken"),
         ("shape", "8x", "shape: '8x' in '8x' is no shape"),
     ],
 )
