@@ -25,7 +25,7 @@ figures! {
         }
         costs {
             /// A cycle, s.
-            cycle_time: "s",
+            cycle_time: "s" as positive,
         }
     }
 }

@@ -271,6 +271,28 @@ fn each_fault_names_file_line_key_and_what_was_expected() {
 }
 
 #[test]
+fn no_unit_is_named_of_what_has_none() {
+    let answer = |machine: &str, from: &str, to: &str| {
+        let text = weft_machine::find(machine).unwrap().to_toml();
+        assert!(text.contains(from), "{from}");
+        let error = Machine::parse(&text.replacen(from, to, 1), "cm.toml").unwrap_err().to_string();
+        error.lines().next().unwrap_or_default().split_once(": ").map(|(_, fault)| fault.to_owned()).unwrap()
+    };
+    assert_eq!(
+        answer("cm2-8k", "store_share = ", "store_share = -"),
+        "primitives.store_share: expected a number of at least 0, found -0.1449"
+    );
+    assert_eq!(
+        answer("cm2-8k", "store_share = 0.1449\n", ""),
+        "primitives.store_share: expected a number of at least 0; the key is missing from [primitives]"
+    );
+    assert_eq!(
+        answer("torus8x8-flit", "cycle_time = { value = 1e-9", "cycle_time = { value = 0"),
+        "routers.cycle_time: expected a number above 0, in s, found 0"
+    );
+}
+
+#[test]
 fn what_is_no_toml_is_said_to_be_none() {
     for (from, to, line) in
         [("dimension = 3", "dimension = ", 7), ("[node]", "[node", 37), ("year = 2000", "title = \"again\"", 3)]

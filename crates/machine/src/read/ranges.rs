@@ -36,6 +36,9 @@ const TIME: Range = Range { least: 1e-13, most: 1.0, exponent: -6, of: "seconds"
 /// microseconds, a product in software.
 const ELEMENT: Range = Range { least: 1e-20, most: 1e-3, exponent: -9, of: "seconds an element" };
 
+/// A cycle of a router: a kilohertz is below the clock of any computer.
+const CYCLE: Range = Range { least: 1e-13, most: 1e-3, exponent: -9, of: "seconds a cycle" };
+
 /// A byte: a modem of 9600 bit/s takes a millisecond.
 const BYTE: Range = Range { least: 1e-20, most: 1e-3, exponent: -9, of: "seconds a byte" };
 
@@ -89,6 +92,7 @@ pub(super) fn beyond(value: f64, number: &str, table: &str, key: &str, unit: &st
         }
         "s/B" => BYTE,
         "s" if table == "operations" || (table == "parallel" && ELEMENT_TIMES.contains(&key)) => ELEMENT,
+        "s" if table == "routers" => CYCLE,
         "s" => TIME,
         _ => return None,
     };
@@ -109,7 +113,11 @@ impl Range {
             return String::new();
         }
         if is_rate {
-            let of = if is_of_bytes { "B/s" } else { "operations a second" };
+            let of = match (is_of_bytes, self.of == CYCLE.of) {
+                (true, _) => "B/s",
+                (_, true) => "cycles a second",
+                _ => "operations a second",
+            };
             return format!("; did you mean {:e}, of a rate of {number} {of}?", short(meant));
         }
         // As the file has it, in the likely unit; a number that has an exponent already gets another.
@@ -163,6 +171,8 @@ mod tests {
             ("6.8e9", "protocols[0]", "byte_time", "s/B", "1.471e-10, of a rate of 6.8e9 B/s"),
             ("1e12", "parallel", "byte_time", "s/B", "1e-12, of a rate of 1e12 B/s"),
             ("2", "operations", "float64_add", "s", "2e-9"),
+            ("1", "routers", "cycle_time", "s", "1e-9"),
+            ("2e9", "routers", "cycle_time", "s", "5e-10, of a rate of 2e9 cycles a second"),
             ("3.38e12", "operations", "float64_add", "s", "2.959e-13, of a rate of 3.38e12 operations a second"),
         ] {
             let message = beyond(number.parse().unwrap(), number, table, key, unit).unwrap();

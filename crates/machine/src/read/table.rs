@@ -319,7 +319,7 @@ impl<'a> Table<'a> {
     /// A finite number of at least zero in `unit` that a machine can take, noting its source under the key.
     pub fn cost(&self, key: &str, unit: &str, sources: &mut Sources) -> f64 {
         if !self.has(key) {
-            self.note_missing(key, &format!("a number of at least 0, in {unit}"));
+            self.note_missing(key, &format!("a number of at least 0{}", in_unit(unit)));
         }
         self.cost_or_zero(key, unit, sources)
     }
@@ -329,7 +329,7 @@ impl<'a> Table<'a> {
         let before = self.fault_count();
         let cost = self.cost(key, unit, sources);
         if cost == 0.0 && self.has(key) && self.fault_count() == before {
-            self.note(self.value_fault(key, format!("expected a number above 0, in {unit}, found 0")));
+            self.note(self.value_fault(key, format!("expected a number above 0{}, found 0", in_unit(unit))));
         }
         cost
     }
@@ -354,7 +354,7 @@ impl<'a> Table<'a> {
             return Ok(None);
         };
         self.refuse_other_unit(key, &sourced, unit)?;
-        let expected = format!("a number of at least 0, in {unit}");
+        let expected = format!("a number of at least 0{}", in_unit(unit));
         let value = number(sourced.entry.value).filter(|value| *value >= 0.0 && value.is_finite());
         let value = value.ok_or_else(|| self.wrong(key, &sourced.entry, &expected))?;
         if let Some(message) = beyond(value, &name(sourced.entry.value), &self.path, key, unit) {
@@ -478,6 +478,11 @@ fn one_of<T>(words: &[(&'static str, T)]) -> String {
         [only] => only.clone(),
         _ => format!("one of {}", quoted.join(", ")),
     }
+}
+
+/// The end of what is expected of a number: shares and the like have no unit.
+fn in_unit(unit: &str) -> String {
+    if unit.is_empty() { String::new() } else { format!(", in {unit}") }
 }
 
 fn number(value: &DeValue) -> Option<f64> {
