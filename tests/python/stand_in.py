@@ -81,6 +81,9 @@ def build(core):
         estimand = None
         """Its file does not say which times its costs are."""
 
+        faults = ()
+        """It is as described."""
+
         def to_toml(self):
             return f'name = "{self.name}"\n[operations]\nfloat64_multiply = 1e-7\n'
 
