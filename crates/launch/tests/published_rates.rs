@@ -78,6 +78,12 @@ fn a_distance_beyond_the_machine_is_refused() {
     let request = Request { hops: vec![7], ..Request::default() };
     let error = simulate(&machine, &request, &SimulateOptions::default()).unwrap_err();
     assert_eq!(error.to_string(), "7 hops: on ncube6400, with 64 nodes, no node is more than 6 hops from node 0");
+    let request = Request { hops: vec![1], ..Request::default() };
+    let error = simulate(&weft_machine::find("frontera").unwrap(), &request, &SimulateOptions::default()).unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "1 hop: on frontera, a fat-tree, no node is that far from node 0; there are nodes at 2, 4 hops"
+    );
     let request = Request { benchmark: "barrier".to_owned(), ranks: Some(65), ..Request::default() };
     let error = simulate(&machine, &request, &SimulateOptions::default()).unwrap_err();
     assert_eq!(error.to_string(), "65 ranks do not fit on ncube6400: it has 64 nodes");

@@ -13,7 +13,7 @@ const ROUTED_HOPS: u32 = 2;
 pub(crate) fn by_distance(machine: &Machine, request: &Request, ranks: usize) -> Result<Nodes, UsageError> {
     let mut nodes = vec![0];
     for &hops in &request.hops {
-        let node = machine.topology.at_distance(0, hops as usize).ok_or_else(|| too_far(machine, hops))?;
+        let node = machine.topology.at_distance(0, hops as usize).ok_or_else(|| nobody_there(machine, hops))?;
         if !nodes.contains(&node) {
             nodes.push(node);
         }
@@ -22,9 +22,24 @@ pub(crate) fn by_distance(machine: &Machine, request: &Request, ranks: usize) ->
     Ok(if has_listed { Nodes::Listed(nodes) } else { Nodes::ByNumber(ranks) })
 }
 
-fn too_far(machine: &Machine, hops: u32) -> UsageError {
+/// Why no node is so far from node 0: it is beyond the machine, or routes through switches have other lengths.
+fn nobody_there(machine: &Machine, hops: u32) -> UsageError {
     let (name, nodes, diameter) = (&machine.name, machine.nodes(), machine.topology.diameter());
-    UsageError(format!("{hops} hops: on {name}, with {nodes} nodes, no node is more than {diameter} hops from node 0"))
+    let links = if hops == 1 { "1 hop" } else { &format!("{hops} hops") };
+    if hops as usize > diameter {
+        return UsageError(format!(
+            "{links}: on {name}, with {nodes} nodes, no node is more than {diameter} hops from node 0"
+        ));
+    }
+    let known: Vec<String> = (1..=diameter)
+        .filter(|&distance| machine.topology.at_distance(0, distance).is_some())
+        .map(|distance| distance.to_string())
+        .collect();
+    UsageError(format!(
+        "{links}: on {name}, a {}, no node is that far from node 0; there are nodes at {} hops",
+        machine.topology.kind(),
+        known.join(", ")
+    ))
 }
 
 /// Consecutive ranks on neighbouring nodes: a ring of the smallest subcube, or of the whole machine.
@@ -49,7 +64,7 @@ pub(crate) fn across_routing_nodes(machine: &Machine, request: &Request) -> Resu
             topology.kind()
         )));
     }
-    let far = topology.at_distance(0, ROUTED_HOPS as usize).ok_or_else(|| too_far(machine, ROUTED_HOPS))?;
+    let far = topology.at_distance(0, ROUTED_HOPS as usize).ok_or_else(|| nobody_there(machine, ROUTED_HOPS))?;
     let mut nodes = vec![0, far];
     nodes.extend(between(topology, 0, far));
     let back = between(topology, far, 0);
