@@ -176,10 +176,10 @@ fn alternatives_of_size(
         }
         schedules.push(schedule(vec![overlapped.stage], None));
     }
-    // An exchange may be a tree too, where there are any.
     let is_wanted = request.collective == Collective::Allreduce && request.method != Method::Throughput;
     if is_wanted
-        && schedules.iter().all(|known| known.exchange.is_none())
+        && is_too_large.is_none()
+        && !interrupt.is_requested()
         && let Some(stage) = reduce_broadcast::single(fabric, request.bytes, request.element_bytes)
     {
         schedules.push(schedule(vec![stage], None));
