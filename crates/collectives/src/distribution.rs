@@ -12,6 +12,7 @@ use crate::greedy;
 use crate::logical::Logical;
 use crate::orders;
 use crate::packing::PackedTree;
+use crate::quickest;
 use crate::rooted;
 use crate::schedule::Operation;
 use crate::shallow;
@@ -174,6 +175,9 @@ pub fn distribute(
     if forms.is_empty() || !interrupt.is_requested() {
         forms.extend(symmetric::binomial(&paths, &edges, ranks).into_iter().map(|moved| (moved, true)));
         forms.extend(orders::trees(&paths, &edges, ranks).into_iter().map(|moved| (moved, true)));
+        if let Some(quickest) = quickest::paths(fabric, &edges, bytes / ranks.len() as u64) {
+            forms.extend(orders::trees(&quickest, &edges, ranks).into_iter().map(|moved| (moved, true)));
+        }
     }
     // Where ranks are in no order along axes, the shortest trees there are, for short data and for who cannot wait.
     let missing: Vec<bool> =
@@ -258,7 +262,11 @@ fn flat(fabric: &Fabric, edges: &[Edge], roots: &[usize], bytes: u64, cut: &Cut)
     }
     let root = fabric.ranks.iter().position(|rank| *rank == roots[0]).expect("the root is a rank");
     let capacities: Vec<i64> = edges.iter().map(|edge| edge.2).collect();
-    let rooted = rooted::candidates(fabric, &paths, &capacities, root, bytes).into_iter();
+    let mut rooted = rooted::candidates(fabric, &paths, &capacities, root, bytes);
+    if let Some(quickest) = quickest::paths(fabric, edges, bytes) {
+        rooted.extend(rooted::candidates(fabric, &quickest, &capacities, root, bytes));
+    }
+    let rooted = rooted.into_iter();
     flat.extend(rooted.map(|trees| Moved { parts: trees.len() as i64, trees, fullness: 0.0 }));
     flat.into_iter().flat_map(alone).collect()
 }

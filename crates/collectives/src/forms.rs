@@ -11,7 +11,9 @@ use weft_comm::collective::Fold;
 
 use crate::bound_of_exchange;
 use crate::fabric::Fabric;
+use crate::orders;
 use crate::predict::exchange_seconds;
+use crate::quickest;
 use crate::schedule::{Bound, Collective, Exchange, Message, Operation, Round, Transfer, shards};
 use crate::steps::{Step, Within, bidirectional_rings, classes, digits, rings, swing};
 use crate::symmetric::Paths;
@@ -90,12 +92,21 @@ pub fn exchanges(
     let paths = Paths::of(fabric, &edges);
     let bound = bound_of_exchange::bound(fabric, collective, bytes, element);
     let shards = shards(bytes, element, fabric.ranks.len());
-    let forms = match collective {
-        Collective::Allreduce => forms(&paths, &edges, bytes, element),
-        _ => forms(&paths, &edges, POSITION_UNITS * shards.len() as u64, 1),
+    let (units, unit) = match collective {
+        Collective::Allreduce => (bytes, element),
+        _ => (POSITION_UNITS * shards.len() as u64, 1),
     };
+    let ranks = &fabric.ranks;
+    let quickest = quickest::paths(fabric, &edges, bytes / ranks.len() as u64);
+    let over = |paths, forms: Vec<Form>| forms.into_iter().map(move |form| (paths, form));
+    let mut forms: Vec<(&Paths, Form)> = over(&paths, forms(&paths, &edges, units, unit)).collect();
+    forms.extend(over(&paths, in_other_orders(&paths, ranks, units, unit)));
+    if let Some(quickest) = &quickest {
+        forms.extend(over(quickest, in_line(ranks.len(), units, unit)));
+        forms.extend(over(quickest, in_other_orders(quickest, ranks, units, unit)));
+    }
     let mut exchanges: Vec<Exchange> = Vec::new();
-    for form in forms {
+    for (paths, form) in forms {
         if !exchanges.is_empty() && interrupt.is_requested() {
             break;
         }
@@ -103,7 +114,7 @@ pub fn exchanges(
             Collective::Allreduce => Some(form),
             _ => half(form, collective, &shards, element),
         };
-        let Some(mut exchange) = form.and_then(|form| routed(form, &paths, &bound)) else { continue };
+        let Some(mut exchange) = form.and_then(|form| routed(form, paths, &bound)) else { continue };
         exchange.seconds = exchange_seconds(fabric, &exchange);
         let position = exchanges.partition_point(|known| known.seconds <= exchange.seconds);
         let is_known = exchanges.iter().any(|known| known.rounds == exchange.rounds && known.routes == exchange.routes);
@@ -184,9 +195,28 @@ fn owners(
     (sorted.into_iter().eq(0..ranks)).then_some(owners)
 }
 
-/// All forms for the ranks of a network.
-fn forms(paths: &Paths, edges: &[crate::bound::Edge], bytes: u64, element: u64) -> Vec<Form> {
-    let ranks = paths.ranks();
+/// Forms for ranks in line, in other orders than their own: by position, and from each to one that is near. What ranks
+/// next to each other send each other then crosses few links, whoever has numbered the ranks.
+fn in_other_orders(paths: &Paths, ranks: &[usize], bytes: u64, element: u64) -> Vec<Form> {
+    if ranks.len() > orders::MAX_RANKS {
+        return Vec::new();
+    }
+    let [own, others @ ..] = &orders::orders(paths, ranks)[..] else { return Vec::new() };
+    let others = others.iter().filter(|(_, order)| *order != own.1);
+    let reordered = |(name, order): &(&str, Vec<usize>)| {
+        let mut forms = in_line(ranks.len(), bytes, element);
+        for form in &mut forms {
+            form.name = format!("{}, {name}", form.name);
+            let messages = form.parts.iter_mut().flatten().flat_map(|round| &mut round.1);
+            messages.for_each(|sent| (sent.0, sent.1) = (order[sent.0], order[sent.1]));
+        }
+        forms
+    };
+    others.flat_map(reordered).collect()
+}
+
+/// Forms that know nothing of a network but how many ranks it has: their numbers are positions in line.
+fn in_line(ranks: usize, bytes: u64, element: u64) -> Vec<Form> {
     let whole = Part::of(bytes, element, 0, 1);
     let power = 1usize << ranks.ilog2();
     let mut forms = Vec::new();
@@ -211,6 +241,28 @@ fn forms(paths: &Paths, edges: &[crate::bound::Edge], bytes: u64, element: u64) 
             add(&partly("recursive halving", dividing, steps.len()), variant, parts);
         }
     }
+    if 2 * ranks * (ranks - 1) <= MAX_MESSAGES {
+        let order: Vec<usize> = (0..ranks).collect();
+        add("ring", "", vec![ring(&order, whole)]);
+        let bidirectional = Step { groups: vec![order.clone()], within: Within::Bidirectional };
+        add("bidirectional ring", "", vec![divided(&[bidirectional], ranks, whole)]);
+        let backwards: Vec<usize> = order.iter().rev().copied().collect();
+        let parts = [(order, 0), (backwards, 1)].map(|(order, index)| ring(&order, Part::of(bytes, element, index, 2)));
+        add("ring both ways", "", parts.to_vec());
+    }
+    distinguished(forms)
+}
+
+/// All forms for the ranks of a network in their own order.
+fn forms(paths: &Paths, edges: &[crate::bound::Edge], bytes: u64, element: u64) -> Vec<Form> {
+    let ranks = paths.ranks();
+    let whole = Part::of(bytes, element, 0, 1);
+    let mut forms = in_line(ranks, bytes, element);
+    let mut add = |name: &str, variant: &str, parts: Vec<Option<Vec<Draft>>>| {
+        if let Some(parts) = parts.into_iter().collect() {
+            forms.push(Form { name: name.to_owned(), variant: variant.to_owned(), parts });
+        }
+    };
     let (extents, is_torus) = paths.axes(edges);
     for extents in &extents {
         let of = shape(extents);
@@ -264,17 +316,10 @@ fn forms(paths: &Paths, edges: &[crate::bound::Edge], bytes: u64, element: u64) 
         }
     }
     if 2 * ranks * (ranks - 1) <= MAX_MESSAGES {
-        let order: Vec<usize> = (0..ranks).collect();
-        add("ring", "", vec![ring(&order, whole)]);
-        let bidirectional = Step { groups: vec![order.clone()], within: Within::Bidirectional };
-        add("bidirectional ring", "", vec![divided(&[bidirectional], ranks, whole)]);
         for extents in extents.iter().filter(|extents| is_torus && extents.len() > 1) {
             let parts = vec![ring(&snake(extents), whole)];
             add("ring from neighbour to neighbour", &shape(extents), parts);
         }
-        let backwards: Vec<usize> = order.iter().rev().copied().collect();
-        let parts = [(order, 0), (backwards, 1)].map(|(order, index)| ring(&order, Part::of(bytes, element, index, 2)));
-        add("ring both ways", "", parts.to_vec());
     }
     distinguished(forms)
 }

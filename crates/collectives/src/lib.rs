@@ -26,6 +26,7 @@ mod packing;
 mod partition;
 pub mod predict;
 mod problem;
+mod quickest;
 mod reduce_broadcast;
 mod rooted;
 mod routes;

@@ -13,7 +13,7 @@ use crate::rooted::chain;
 use crate::symmetric::{Moved, Paths};
 
 /// Ranks up to which all patterns are looked at: of each there is a tree for every rank.
-const MAX_RANKS: usize = 96;
+pub const MAX_RANKS: usize = 96;
 
 /// How ranks at positions of an order send to each other, in which distances.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -36,7 +36,8 @@ pub fn trees(paths: &Paths, edges: &[Edge], ranks: &[usize]) -> Vec<Moved> {
     let patterns = PATTERNS.into_iter().flat_map(|pattern| [(pattern, true), (pattern, false)]);
     let patterns: Vec<(Pattern, bool)> = patterns.collect();
     let orders = orders(paths, ranks);
-    let all = orders.iter().flat_map(|order| patterns.iter().map(move |&(pattern, is_near)| (order, pattern, is_near)));
+    let all =
+        orders.iter().flat_map(|(_, order)| patterns.iter().map(move |&(pattern, is_near)| (order, pattern, is_near)));
     let trees = all.filter_map(|(order, pattern, is_near)| {
         let of_root = |position: usize| {
             let steps = steps(pattern, is_near, ranks.len(), position).into_iter();
@@ -51,8 +52,8 @@ pub fn trees(paths: &Paths, edges: &[Edge], ranks: &[usize]) -> Vec<Moved> {
     trees.map(|trees| Moved::whole(trees, edges)).collect()
 }
 
-/// Ranks in their own order, by the numbers of their vertices, and from each to one that is near.
-fn orders(paths: &Paths, ranks: &[usize]) -> Vec<Vec<usize>> {
+/// Ranks in their own order, by the numbers of their vertices, and from each to one that is near, with what people call it.
+pub fn orders(paths: &Paths, ranks: &[usize]) -> Vec<(&'static str, Vec<usize>)> {
     let own: Vec<usize> = (0..ranks.len()).collect();
     let mut by_vertex = own.clone();
     by_vertex.sort_by_key(|&rank| ranks[rank]);
@@ -65,9 +66,9 @@ fn orders(paths: &Paths, ranks: &[usize]) -> Vec<Vec<usize>> {
         }
         order
     });
-    let mut orders = vec![own, by_vertex];
-    orders.extend(from_near);
-    orders.dedup();
+    let mut orders = vec![("in line", own), ("by position", by_vertex)];
+    orders.extend(from_near.map(|order| ("from each to one that is near", order)));
+    orders.dedup_by(|b, a| a.1 == b.1);
     orders
 }
 

@@ -403,13 +403,23 @@ impl Paths {
         let Fabric { vertices, ranks, forwards, .. } = fabric;
         let mut paths = Paths::new(vertices.len(), edges, ranks, *forwards);
         let Some(routes) = &fabric.routes else { return paths };
-        for (from, reached) in paths.reached.iter_mut().enumerate() {
+        // Who is cut off from a route keeps the path that there is.
+        paths.replace(|from, to| routes.path(ranks[from], ranks[to]));
+        paths
+    }
+
+    /// Other paths between ranks, where there are any; whether one is another than before.
+    pub fn replace(&mut self, mut other: impl FnMut(usize, usize) -> Option<Vec<u32>>) -> bool {
+        let mut is_other = false;
+        for (from, reached) in self.reached.iter_mut().enumerate() {
             for (to, path) in reached {
-                // Who is cut off from a route keeps the path that there is.
-                *path = routes.path(ranks[from], ranks[*to as usize]).unwrap_or_else(|| std::mem::take(path));
+                if let Some(other) = other(from, *to as usize) {
+                    is_other |= *path != other;
+                    *path = other;
+                }
             }
         }
-        paths
+        is_other
     }
 
     /// Shortest paths from every rank to all others that it reaches.
