@@ -1,0 +1,297 @@
+"""What a compiled collective should be, by code that shares nothing with the compiler, its verifier or its executor.
+
+The cut that limits an allgather comes from maximum flows of scipy, the data that every rank has from following every
+piece of the buffer through a schedule, what links carry from adding bytes up, and times from a simulation of messages
+that cross one link after another.
+"""
+
+from __future__ import annotations
+
+import heapq
+import itertools
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+from scipy.sparse import coo_array
+from scipy.sparse.csgraph import breadth_first_order, maximum_flow
+
+Content = dict[str, Any]
+
+LARGEST = 1 << 30
+"""Flows of scipy are of 32 bits."""
+
+
+def ratio_of(fabric: Content, inside: set[int], reverse: bool) -> float:
+    """Bandwidth out of a set of vertices by the ranks in it."""
+    near, far = ("to", "from") if reverse else ("from", "to")
+    out = sum(link["bandwidth"] for link in fabric["links"] if link[near] in inside and link[far] not in inside)
+    return float(out) / sum(rank in inside for rank in fabric["ranks"])
+
+
+def cut_rate(fabric: Content, reverse: bool = False) -> float:
+    """Bytes a second that no rank can exceed in distributing to all (or collecting, with `reverse`): the smallest cut.
+
+    Of a rate that all ranks supply, a rank that a maximum flow does not bring all of it to is behind a smaller cut. The
+    rate becomes that of this cut, until there is none smaller.
+    """
+    ranks, size = fabric["ranks"], len(fabric["vertices"])
+    near, far = ("to", "from") if reverse else ("from", "to")
+    pairs: dict[tuple[int, int], float] = defaultdict(float)
+    for link in fabric["links"]:
+        pairs[link[near], link[far]] += link["bandwidth"]
+    rate = min(ratio_of(fabric, set(range(size)) - {rank}, reverse) for rank in ranks)
+    while True:
+        unit = LARGEST / (rate * len(ranks))
+        entries = [(start, end, min(speed * unit, LARGEST)) for (start, end), speed in pairs.items()]
+        entries += [(size, rank, rate * unit) for rank in ranks]
+        rows, columns, values = zip(*entries, strict=True)
+        capacities = np.array(values).astype(np.int32)
+        network: Any = coo_array((capacities, (rows, columns)), shape=(size + 1, size + 1)).tocsr()
+        smallest = rate
+        for rank in ranks:
+            flow = maximum_flow(network, size, rank)
+            residual = network - flow.flow
+            residual.data[residual.data < 0] = 0
+            residual.eliminate_zeros()
+            inside = set(breadth_first_order(residual, size, return_predecessors=False).tolist()) - {size}
+            if inside & set(ranks) and rank not in inside:
+                smallest = min(smallest, ratio_of(fabric, inside, reverse))
+        if smallest >= rate * (1 - 1e-9):
+            return smallest
+        rate = smallest
+
+
+def every_cut_rate(fabric: Content, reverse: bool = False) -> float:
+    """The same by looking at every set of vertices."""
+    ranks, size = set(fabric["ranks"]), len(fabric["vertices"])
+    sets = ({vertex for vertex in range(size) if number >> vertex & 1} for number in range(1, 1 << size))
+    return min(ratio_of(fabric, inside, reverse) for inside in sets if inside & ranks and not ranks <= inside)
+
+
+def transfers_of(content: Content) -> Iterable[list[tuple[list[int], int]]]:
+    """Of each stage, or of the exchange, the links and bytes of all that is sent."""
+    for stage in content["stages"]:
+        yield [(path, tree["bytes"]) for tree in stage["trees"] for _, _, path in tree["transfers"]]
+    if content.get("exchange"):
+        routes = content["exchange"]["routes"]
+        messages = itertools.chain.from_iterable(each["messages"] for each in content["exchange"]["rounds"])
+        yield [(routes[route][2], length) for route, _, length in messages]
+
+
+def seconds_of_links(content: Content) -> float:
+    """Seconds of the fullest links for all that they carry, one stage after another."""
+    links, seconds = content["fabric"]["links"], 0.0
+    for sent in transfers_of(content):
+        carried = [0.0] * len(links)
+        for path, length in sent:
+            for link in path:
+                carried[link] += length
+        seconds += max(bytes_ / link["bandwidth"] for bytes_, link in zip(carried, links, strict=True))
+    return seconds
+
+
+def shards(content: Content) -> list[int]:
+    """Where the shard of each rank begins, and the end of the last: elements divided, the first having one more."""
+    count, ranks = content["bytes"] // content["element_bytes"], len(content["fabric"]["ranks"])
+    each, more = divmod(count, ranks)
+    starts = [(rank * each + min(rank, more)) * content["element_bytes"] for rank in range(ranks)]
+    return [*starts, content["bytes"]]
+
+
+def wrong_path(fabric: Content, start: int, end: int, path: Sequence[int]) -> str | None:
+    """What is wrong with the links between two ranks."""
+    at = fabric["ranks"][start]
+    for link in path:
+        if fabric["links"][link]["from"] != at:
+            return f"a path from rank {start} to {end} is broken"
+        at = fabric["links"][link]["to"]
+        if at in fabric["ranks"] and at != fabric["ranks"][end] and not fabric["forwards"]:
+            return f"a path from rank {start} to {end} goes through a rank"
+    return None if at == fabric["ranks"][end] and path else f"a path from rank {start} to {end} ends elsewhere"
+
+
+def wrong_data(content: Content) -> str | None:
+    """What ranks have in the end that they should not, or have not; None where all have what they should."""
+    fabric = content["fabric"]
+    ranks, routes = len(fabric["ranks"]), (content.get("exchange") or {}).get("routes", [])
+    sent = [transfer for stage in content["stages"] for tree in stage["trees"] for transfer in tree["transfers"]]
+    for start, end, path in [*sent, *routes]:
+        if wrong := wrong_path(fabric, start, end, path):
+            return wrong
+    steps = list(_steps(content))
+    ends = {0, content["bytes"], *shards(content)}
+    for _, _, start, length in itertools.chain.from_iterable(messages for _, messages in steps):
+        ends |= {start, start + length}
+    bounds = sorted(ends)
+    if bounds[0] < 0 or bounds[-1] > content["bytes"]:
+        return "a range outside the buffer"
+    index = {bound: number for number, bound in enumerate(bounds)}
+    owner = np.searchsorted(shards(content), bounds[:-1], side="right") - 1
+    # How often each rank has each rank's summand of each piece.
+    held = np.zeros((len(bounds) - 1, ranks, ranks), dtype=np.int16)
+    kind, root = content["collective"], content["root"]
+    if kind == "allgather":
+        held[np.arange(len(owner)), owner, owner] = 1
+    elif kind == "broadcast":
+        held[:, root, root] = 1
+    else:
+        held[:, np.arange(ranks), np.arange(ranks)] = 1
+    for operation, messages in steps:
+        before = held.copy() if len(messages) > 1 else held
+        for start, end, first, length in messages:
+            pieces = slice(index[first], index[first + length])
+            if not before[pieces, start].any(axis=1).all():
+                return f"rank {start} sends what it does not have"
+            if operation == "reduce":
+                held[pieces, end] += before[pieces, start]
+            else:
+                held[pieces, end] = before[pieces, start]
+    wanted = np.zeros_like(held)
+    if kind == "allgather":
+        wanted[np.arange(len(owner)), :, owner] = 1
+    elif kind == "broadcast":
+        wanted[:, :, root] = 1
+    else:
+        wanted[:] = 1
+    at = np.arange(len(owner))
+    if kind == "reduce-scatter":
+        is_right = (held[at, owner] == wanted[at, owner]).all()
+    elif kind == "reduce":
+        is_right = (held[:, root] == wanted[:, root]).all()
+    else:
+        is_right = (held == wanted).all()
+    return None if is_right else "a rank has not what it should have in the end"
+
+
+def _steps(content: Content) -> Iterable[tuple[str, list[tuple[int, int, int, int]]]]:
+    """What is sent at the same time, and whether it is added: from, to, first byte, bytes."""
+    for stage in content["stages"]:
+        for tree in stage["trees"]:
+            transfers = tree["transfers"]
+            half = {"copy": 0, "reduce": len(transfers)}.get(stage["operation"], len(transfers) // 2)
+            for number, (start, end, _) in enumerate(transfers):
+                operation = "reduce" if number < half else "copy"
+                if tree["bytes"]:
+                    yield operation, [(start, end, tree["start"], tree["bytes"])]
+    exchange = content.get("exchange") or {"rounds": [], "routes": []}
+    for round_ in exchange["rounds"]:
+        ends = ((exchange["routes"][route], first, length) for route, first, length in round_["messages"])
+        yield round_["operation"], [(start, end, first, length) for (start, end, _), first, length in ends]
+
+
+SENT, RECEIVED = -1, -2
+"""What a processor does with a message."""
+
+Sent = tuple[int, int, Sequence[int], float, Sequence[int]]
+"""A message: from, to, links, bytes, and the numbers of the messages that must have come before it is sent."""
+
+
+def seconds_of_messages(fabric: Content, messages: Sequence[Sent]) -> float:
+    """Seconds until all messages have come.
+
+    A processor takes half of `message_seconds` to send one and as long to receive one, and does one at a time, in the
+    order in which they can be done. A message takes link after link of its path, as soon as its head has come and the
+    link is free, for its bytes at the pace of that link; it is there when its last byte is.
+    """
+    links, own = fabric["links"], fabric["message_seconds"] / 2.0
+    missing = [len(waits) for *_, waits in messages]
+    following: list[list[int]] = [[] for _ in messages]
+    for number, (*_, waits) in enumerate(messages):
+        for before in waits:
+            following[before].append(number)
+    busy, free = [0.0] * len(fabric["ranks"]), [0.0] * len(links)
+    # Time, what happens (or the hop that its head comes to), the message, when its last byte comes.
+    events = [(0.0, SENT, number, 0.0) for number, count in enumerate(missing) if count == 0]
+    heapq.heapify(events)
+    done, last = 0, 0.0
+    while events:
+        now, hop, number, tail = heapq.heappop(events)
+        start, end, path, length, _ = messages[number]
+        if hop >= 0:
+            link = path[hop]
+            head = max(now, free[link])
+            free[link] = head + length / links[link]["bandwidth"]
+            tail = max(tail, free[link]) + links[link]["latency"]
+            head += links[link]["latency"]
+            is_last = hop == len(path) - 1
+            heapq.heappush(events, (tail if is_last else head, RECEIVED if is_last else hop + 1, number, tail))
+            continue
+        rank = start if hop == SENT else end
+        if busy[rank] > now:
+            heapq.heappush(events, (busy[rank], hop, number, tail))
+            continue
+        busy[rank] = now + own
+        if hop == SENT:
+            heapq.heappush(events, (now + own, 0, number, now + own))
+            continue
+        done, last = done + 1, max(last, busy[rank])
+        for after in following[number]:
+            missing[after] -= 1
+            if missing[after] == 0:
+                heapq.heappush(events, (busy[rank], SENT, after, 0.0))
+    if done != len(messages):
+        raise ValueError("messages wait for each other")
+    return last
+
+
+def messages_of(content: Content, most: int) -> list[Sent] | None:
+    """The messages of a schedule and what each waits for; None where there are more than `most`."""
+    out: list[Sent] = []
+    stage_ends: dict[int, list[int]] = {}
+    for stage in content["stages"]:
+        trees = [tree for tree in stage["trees"] if tree["bytes"]]
+        chunks = min(stage["chunks"], max(tree["bytes"] // content["element_bytes"] for tree in trees))
+        if stage["merged"]:
+            first = len(out)
+            out += _merged(stage, trees, stage_ends, first)
+        else:
+            if len(out) + chunks * sum(len(tree["transfers"]) for tree in trees) > most:
+                return None
+            first = len(out)
+            for _, tree in itertools.product(range(chunks), trees):
+                come: dict[int, list[int]] = defaultdict(list)
+                for start, end, path in tree["transfers"]:
+                    waits = [*come[start]]
+                    if not come[start]:
+                        waits += stage_ends.get(start, [])
+                    come[end].append(len(out))
+                    out.append((start, end, path, tree["bytes"] / chunks, waits))
+        stage_ends = defaultdict(list)
+        for number in range(first, len(out)):
+            stage_ends[out[number][1]].append(number)
+    exchange = content.get("exchange")
+    if exchange:
+        come_before: dict[int, list[int]] = defaultdict(list)
+        for round_ in exchange["rounds"]:
+            come = defaultdict(list)
+            for route, _, length in round_["messages"]:
+                start, end, path = exchange["routes"][route]
+                come[end].append(len(out))
+                out.append((start, end, path, length, come_before[start]))
+            for rank, numbers in come.items():
+                come_before[rank] = come_before[rank] + numbers
+    return out if len(out) <= most else None
+
+
+def _merged(stage: Content, trees: list[Content], before: dict[int, list[int]], first: int) -> list[Sent]:
+    """One message for all that goes from one rank to another."""
+    pairs: dict[tuple[int, int], int] = {}
+    for tree in trees:
+        for start, end, _ in tree["transfers"]:
+            pairs.setdefault((start, end), first + len(pairs))
+    lengths: dict[int, float] = defaultdict(float)
+    waits: dict[int, set[int]] = defaultdict(set)
+    paths: dict[int, Sequence[int]] = {}
+    for tree in trees:
+        come: dict[int, list[int]] = defaultdict(list)
+        for start, end, path in tree["transfers"]:
+            number = pairs[start, end]
+            lengths[number] += tree["bytes"]
+            paths.setdefault(number, path)
+            waits[number].update(come[start] or before.get(start, []))
+            come[end].append(number)
+    return [
+        (start, end, paths[number], lengths[number], sorted(waits[number])) for (start, end), number in pairs.items()
+    ]
