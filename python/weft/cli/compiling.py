@@ -177,7 +177,6 @@ def compile(
     A collective is compiled to trees for every rank's data, or to rounds of exchanges. Its bandwidth is shown beside
     the highest that the network allows. A cut certifies that limit: a set of vertices that the data has to leave.
     """
-    from weft import catalogue
     from weft._core import UsageError, compile_connections
     from weft.conset import compiling, storing
     from weft.conset import pattern as find_pattern
@@ -218,7 +217,7 @@ def compile(
     outputs.check_choice(resume, force)
     outputs.check(output, storing.SUFFIXES, force=force)
     compiling.check_limits(channels, link_channels, ports, phases)
-    machine = catalogue.machine(on, estimand)
+    machine = compiling.described_machine(on, estimand)
     connections = find_pattern(
         pattern, machine, words=words, seed=seed, parts=parts, partition=partition, exchange=exchange, placed=placed
     )

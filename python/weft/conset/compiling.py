@@ -163,7 +163,7 @@ def compile(
         raise UsageError(f"{pattern} is a collective: say how long its buffer is, bytes='1M' for example")
     check_limits(channels, link_channels, ports, phases)
     inputs.unsigned(seed, "seed")
-    described = chosen if isinstance(chosen, Machine) else catalogue.machine(chosen)
+    described = chosen if isinstance(chosen, Machine) else described_machine(chosen)
     connections = (
         pattern if isinstance(pattern, ConnectionSet) else find_pattern(pattern, described, words=words, seed=seed)
     )
@@ -189,6 +189,22 @@ def compile(
         return schedule
     charges_alike = access is None and access_time is None
     return beside_messages(schedule, connections, described, seed=seed, method=method, charges_alike=charges_alike)
+
+
+def described_machine(on: str | os.PathLike[str], estimand: str | None = None) -> Machine:
+    """The machine that connections are compiled for.
+
+    Raises
+    ------
+    UsageError
+        For a graph, which says nothing of channels and of what phases cost, and as :func:`weft.machine` does.
+    """
+    if os.fspath(on).endswith(".json"):
+        raise UsageError(
+            f"{inputs.path_shown(on)}: a graph is for collectives ({', '.join(_core.collectives())}); connections are "
+            "compiled for a machine, whose file (.toml) says what phases and messages cost"
+        )
+    return catalogue.machine(on, estimand)
 
 
 def check_limits(channels: int | None, link_channels: int | None, ports: int | None, phases: int | None) -> None:

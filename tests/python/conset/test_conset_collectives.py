@@ -210,6 +210,14 @@ def test_graphs_with_faults_are_refused(tmp_path: Path) -> None:
     assert "not a graph" in refuse({"nodes": 2})
 
 
+def test_connections_are_not_compiled_for_a_graph(ring: Path) -> None:
+    expected = "a graph is for collectives (allgather, reduce-scatter, allreduce, broadcast, reduce); connections are"
+    done = _weft("compile", "all-to-all", "--on", str(ring))
+    assert (done.returncode, expected in done.stderr.replace("\n", " ")) == (2, True), done.stderr
+    with pytest.raises(UsageError, match="connections are compiled for a machine"):
+        weft.conset.compile("all-to-all", on=ring)
+
+
 def test_threads_compare_every_buffer(ring: Path) -> None:
     for name in collectives.names():
         assert len(collectives.compile(name, ring, 4 * 1001).schedule.run_threads(2)) == 2
