@@ -76,6 +76,10 @@ fn links_back(fabric: &Fabric) -> Option<Vec<u32>> {
 const EXACT_RANKS: usize = 96;
 const MAX_EXACT_RANKS: usize = 256;
 
+/// Ranks above which the trees of one root of a graph are not packed where a tree reaches the bound: of links whose speeds
+/// have no common unit hundreds of trees are made, which takes a minute and gains nothing.
+const MANY_RANKS: usize = 32;
+
 /// Memory that a transfer of one tree a root takes while candidates are compared: some trees a root, in several forms.
 const TRANSFER_BYTES: u64 = 1000;
 
@@ -95,6 +99,18 @@ pub fn reachable(fabric: &Fabric, roots: &[usize]) -> Result<(Vec<Edge>, Vec<usi
     match separated(vertices, &edges, ranks, &roots) {
         Some((from, to)) => Err(disconnected(fabric, from, to)),
         None => Ok((edges, roots)),
+    }
+}
+
+impl Distribution {
+    /// What part of what the cut allows the fullest edge lets through.
+    fn reached(&self, edges: &[Edge]) -> f64 {
+        let mut load = vec![0i64; edges.len()];
+        for tree in &self.trees {
+            tree.edges.iter().flat_map(|edge| &edge.2).for_each(|&link| load[link as usize] += tree.weight);
+        }
+        let seconds = load.iter().zip(edges).map(|(&load, edge)| load as f64 / edge.2 as f64).fold(0.0, f64::max);
+        self.parts as f64 / seconds / self.cut.rate()
     }
 }
 
@@ -131,7 +147,9 @@ pub fn distribute(
     if roots.len() < ranks.len() {
         let cut = bottleneck(vertices, &edges, ranks, &roots, interrupt);
         let mut forms = flat(fabric, &edges, &roots, bytes, &cut);
-        if effort > 0.0 || forms.is_empty() {
+        let is_slow = fabric.routes.is_none() && ranks.len() > MANY_RANKS;
+        let is_enough = is_slow && forms.iter().any(|form| form.reached(&edges) > 1.0 - 1e-9);
+        if (effort > 0.0 && !is_enough) || forms.is_empty() {
             or_kept(exact(fabric, &edges, &roots, cut, interrupt), &mut forms, interrupt)?;
         }
         return Ok(forms);

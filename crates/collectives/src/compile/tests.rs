@@ -207,3 +207,32 @@ fn what_is_accepted_of_movements_is_right_when_written_out() {
     }
     assert!(refused > 1000 && accepted > 0, "{refused} refused, {accepted} accepted");
 }
+
+/// Trees packed of such links would be hundreds.
+#[test]
+fn a_tree_that_reaches_the_bound_is_enough_for_one_root() {
+    let (ranks, switches) = (40, 5);
+    let port = (0..ranks).map(|rank| (rank, ranks + rank / 8, 53_643_099_746.9));
+    let between =
+        (0..switches).flat_map(|one| (0..one).map(move |other| (ranks + one, ranks + other, 124_158_010_581.3)));
+    let both = |(from, to, bandwidth): (usize, usize, f64)| {
+        [crate::Link { from, to, bandwidth, latency: 0.0 }, crate::Link { from: to, to: from, bandwidth, latency: 0.0 }]
+    };
+    let fabric = Fabric {
+        name: "ports".into(),
+        vertices: (0..ranks + switches).map(|vertex| format!("vertex {vertex}")).collect(),
+        ranks: (0..ranks).collect(),
+        links: port.chain(between).flat_map(both).collect(),
+        message_seconds: 0.0,
+        forwards: false,
+        routes: None,
+    };
+    for collective in [Collective::Broadcast, Collective::Reduce] {
+        let schedule = compile(&fabric, &request(collective, 1 << 24)).unwrap();
+        verify(&schedule).unwrap();
+        assert_eq!((schedule.stages[0].trees.len(), schedule.efficiency()), (1, 1.0));
+        let auto = Request { method: Method::Auto, ..request(collective, 1 << 24) };
+        let all = alternatives(&fabric, &auto, 1.0, &Interrupt::NEVER).unwrap();
+        assert!(all.iter().all(|schedule| schedule.stages[0].trees.len() == 1));
+    }
+}
