@@ -198,6 +198,11 @@ def described_machine(on: str | os.PathLike[str], estimand: str | None = None) -
     ------
     UsageError
         For a graph, which says nothing of channels and of what phases cost, and as :func:`weft.machine` does.
+
+    Examples
+    --------
+    >>> described_machine("iwarp64").nodes
+    64
     """
     if os.fspath(on).endswith(".json"):
         raise UsageError(
