@@ -85,17 +85,9 @@ pub(super) fn deliver_vacated<T: Stored, I: Index>(
     if !unselected::<T, I, Last>(x, index, out, range, threads, stop) {
         return false;
     }
-    let (senders, destinations, stored) = (x.len(), out.len(), x.stored());
-    // Where elements have the rare value, it is not known which destinations are vacant.
-    let vacant = in_runs(out, threads, |number, run| {
-        let sent = &stored[part(stored.len(), 1, number, threads)];
-        if dispatch(Count { values: sent, one: rare }) > 0 {
-            destinations
-        } else {
-            dispatch(Count { values: run, one: rare })
-        }
-    });
-    vacant + senders == destinations
+    let vacant = in_runs(out, threads, |_, run| dispatch(Count { values: run, one: rare }));
+    // Each sender beyond the first to one destination leaves one more vacant, and each rare element looks like one.
+    vacant + x.len() == out.len()
 }
 
 /// Gives `out` what was delivered, and leaves it where nothing was.

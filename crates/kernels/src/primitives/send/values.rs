@@ -45,11 +45,6 @@ impl<'a, T: Element> Values<'a, T> {
         self.senders
     }
 
-    /// Those that are in memory: one for each sender, or copies of the one.
-    pub(super) fn stored(self) -> &'a [T] {
-        self.elements
-    }
-
     /// The one that all send, where they are more than a block.
     #[inline(always)]
     pub(super) fn one(self) -> Option<T> {
