@@ -88,7 +88,7 @@ pub struct Job<T> {
     pub count: usize,
     /// Whether to write by non-temporal stores.
     pub streaming: bool,
-    /// Whether the input comes from memory, so that what will be read is prefetched.
+    /// Whether the input comes from memory or a far cache, so that what will be read is prefetched.
     pub from_memory: bool,
 }
 

@@ -9,6 +9,7 @@ use super::columns::{Columns, ColumnsKernel};
 use super::description::{Array, Coefficient, Stencil};
 use super::direct::{DirectKernel, Reach, Seams};
 use super::element::Element;
+use super::span::MAX_OWN;
 
 /// How rows are computed.
 pub(super) enum Kernel<T> {
@@ -34,6 +35,13 @@ impl<T: Element> Kernel<T> {
         let Kernel::Direct { terms, .. } = self else { return true };
         let varying = terms.iter().filter(|term| matches!(term.factor, Factor::Varying(_))).count();
         2 * varying <= terms.len()
+    }
+
+    /// Whether two terms are beside an element's own column, as in stars that have a kernel of their own.
+    pub(super) fn is_star(&self) -> bool {
+        let Kernel::Direct { terms, .. } = self else { return false };
+        let own = terms.iter().filter(|term| term.offset == 0).count();
+        own <= MAX_OWN && terms.len() == own + 2 && !self.factors_vary()
     }
 
     /// Whether coefficients differ from row to row.

@@ -125,6 +125,13 @@ impl<T: Element> Plan<T> {
         2 * self.elements() * count * size_of::<T>() >= self.options.streaming_from
     }
 
+    /// Whether so many right-hand sides are prefetched: where results are written by non-temporal stores, and those of
+    /// stars in two axes that are no longer in near caches. In three axes that made them slower.
+    pub(super) fn is_far(&self, count: usize) -> bool {
+        let bytes = 2 * self.elements() * count * size_of::<T>();
+        self.streams(count) || (bytes >= self.options.step_cache && self.axes == 2 && self.kernel.is_star())
+    }
+
     /// A view of a whole array.
     pub(super) fn view(&self, base: *mut T, layout: &Layout) -> View<T> {
         let mut strides = [0; OUTER];

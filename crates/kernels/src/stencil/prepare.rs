@@ -53,7 +53,7 @@ impl<T: Element> Plan<T> {
             depth: Depth { steps: 1, second: outer[1] },
             offsets: stencil.points().iter().map(|point| point.offset.clone()).collect(),
             leading: Vec::new(),
-            ahead: Ahead::within(row * size_of::<T>()),
+            ahead: Ahead::IN_MEMORY,
             bundle: None,
             works: Mutex::new(Vec::new()),
             temporary: Mutex::new(Vec::new()),

@@ -120,7 +120,7 @@ pub(super) unsafe fn run<T: Element>(
         let ranges = std::array::from_fn(|axis| (0, plan.outer[axis] as isize));
         let columns = (0, plan.row);
         let streams = plan.streams(count);
-        let job = Job { input, output, ranges, columns, count, streaming: streams, from_memory: streams };
+        let job = Job { input, output, ranges, columns, count, streaming: streams, from_memory: plan.is_far(count) };
         // SAFETY: source and target are valid for the plan's extents (this function's condition), and the array between
         // has the elements of the contiguous layout and of an alignment, which `take_temporary` has allocated.
         unsafe { share(plan, &job, steps, stop) };

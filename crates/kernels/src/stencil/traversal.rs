@@ -22,24 +22,16 @@ pub(super) struct Depth {
 /// How far ahead rows are prefetched.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ahead {
-    /// Within the row: bytes.
+    /// Bytes, across the ends of rows.
     Bytes(usize),
     /// As many rows.
     Rows(usize),
 }
 
-/// How far ahead, in bytes of a row. Distances from 4 to 8 KiB are alike; less does not hide memory's latency.
-const BYTES_AHEAD: usize = 8192;
-
 impl Ahead {
-    /// For rows of so many bytes.
-    pub(super) fn within(row_bytes: usize) -> Ahead {
-        if row_bytes > 2 * BYTES_AHEAD {
-            Ahead::Bytes(BYTES_AHEAD)
-        } else {
-            Ahead::Rows(BYTES_AHEAD.div_ceil(row_bytes.max(1)))
-        }
-    }
+    /// What hides memory's latency. Less comes too late where an array has just been written by non-temporal stores,
+    /// and more is slower wherever a star reads from memory.
+    pub(super) const IN_MEMORY: Ahead = Ahead::Bytes(4608);
 }
 
 /// The groups whose rows are prefetched: the last in memory, which no other group has read before; where not all

@@ -38,6 +38,9 @@ pub(super) fn fits<T: Scalar>(terms: &Terms<T>, row: &Row<'_, T>) -> bool {
     (span.from, span.to) == (0, span.extent) && takes(terms, (span.low, span.high))
 }
 
+/// The most terms of an element's own column of a star in two axes.
+const PLANAR: usize = 3;
+
 /// The rows of an element's own column, from one element on.
 struct Own<'a, T, const OWN: usize> {
     rows: [*const T; OWN],
@@ -66,6 +69,8 @@ fn lanes_between(from: isize, to: isize) -> u32 {
 
 impl<V: Lanes, const OWN: usize> Star<'_, '_, V, OWN> {
     const LANES: isize = V::LANES as isize;
+    /// Whether rows are prefetched too where results stay in the caches.
+    const LOOKS_AHEAD: bool = OWN <= PLANAR;
 
     /// The elements from `at` on of the row with neighbours, as many of a vector's as there are among the first `end`.
     #[inline(always)]
@@ -83,17 +88,22 @@ impl<V: Lanes, const OWN: usize> Star<'_, '_, V, OWN> {
         }
     }
 
-    /// The vectors of an element's own column.
+    /// The vectors of an element's own column. `CENTRE`: the one in the middle is `current`, which has been loaded.
+    #[expect(clippy::needless_range_loop, reason = "with an iterator or a branch values are not kept in registers")]
     #[inline(always)]
-    unsafe fn whole(&self, own: &Own<'_, V::Scalar, OWN>, at: isize) -> [V; OWN] {
+    unsafe fn whole<const CENTRE: bool>(&self, own: &Own<'_, V::Scalar, OWN>, at: isize, current: V) -> [V; OWN] {
+        let after = OWN / 2 + usize::from(CENTRE);
+        let mut values = [current; OWN];
         // SAFETY: all rows have a vector there (this function's condition).
         unsafe {
-            let mut values = [V::splat(V::Scalar::ZERO); OWN];
-            for (value, row) in values.iter_mut().zip(own.rows) {
-                *value = V::load(row.offset(at));
+            for number in 0..OWN / 2 {
+                values[number] = V::load(own.rows[number].offset(at));
             }
-            values
+            for number in after..OWN {
+                values[number] = V::load(own.rows[number].offset(at));
+            }
         }
+        values
     }
 
     /// The vectors of an element's own column, of which there are those among the first `end`, and whose rows may change
@@ -158,9 +168,9 @@ impl<V: Lanes, const OWN: usize> Star<'_, '_, V, OWN> {
     }
 
     /// All rows, by vectors of which the first has `skipped` lanes before the first element; those of the result begin
-    /// `by` lanes behind the vector before.
+    /// `by` lanes behind the vector before. `CENTRE`: as [`whole`](Self::whole).
     #[inline(always)]
-    unsafe fn run<const STREAM: bool, const JOIN: bool>(
+    unsafe fn run<const STREAM: bool, const JOIN: bool, const CENTRE: bool>(
         &self,
         mut own: Own<'_, V::Scalar, OWN>,
         skipped: usize,
@@ -175,6 +185,7 @@ impl<V: Lanes, const OWN: usize> Star<'_, '_, V, OWN> {
         // SAFETY: rows and `out` are valid for all rows (this function's condition), whose elements end before `end`.
         unsafe {
             let mut ends = Ends::of(&self.row.span, self.centre);
+            let ahead = Leading::of(self.row.ahead);
             let zero = V::splat(V::Scalar::ZERO);
             let mut at = -(skipped as isize);
             let (mut previous, mut current, mut results) = (zero, self.load_within(at, end), zero);
@@ -192,8 +203,8 @@ impl<V: Lanes, const OWN: usize> Star<'_, '_, V, OWN> {
                         while at <= plain {
                             let next = V::load(self.centre.offset(at + lanes));
                             let beside = (current.after(previous), current.before(next));
-                            let sum = self.sum(self.whole(&own, at), beside);
-                            self.store::<STREAM, JOIN>(at, results, sum, by);
+                            let sum = self.sum(self.whole::<CENTRE>(&own, at, current), beside);
+                            self.store::<STREAM, JOIN>(at, results, sum, by, &ahead);
                             (previous, current, results) = (current, next, sum);
                             at += lanes;
                         }
@@ -206,11 +217,14 @@ impl<V: Lanes, const OWN: usize> Star<'_, '_, V, OWN> {
                         if ends.next <= at + lanes {
                             ends.replace(&mut beside, &mut previous, at);
                         }
-                        let values =
-                            if own.end >= at + lanes { self.whole(&own, at) } else { self.changing(&mut own, at) };
+                        let values = if own.end >= at + lanes {
+                            self.whole::<CENTRE>(&own, at, current)
+                        } else {
+                            self.changing(&mut own, at)
+                        };
                         plain = plain_to(&ends, &own);
                         let sum = self.sum(values, beside);
-                        self.store::<STREAM, JOIN>(at, results, sum, by);
+                        self.store::<STREAM, JOIN>(at, results, sum, by, &ahead);
                         (current, results) = (next, sum);
                         at += lanes;
                     }
@@ -226,8 +240,8 @@ impl<V: Lanes, const OWN: usize> Star<'_, '_, V, OWN> {
                         ends.replace(&mut beside, &mut previous, at);
                     }
                 }
-                if STREAM {
-                    self.row.prefetch_ahead::<V, 1>(at.max(0) as usize);
+                if STREAM || Self::LOOKS_AHEAD {
+                    ahead.prefetch::<V>(at);
                 }
                 let sum = self.sum(self.mixed(&mut own, at, end), beside);
                 if JOIN {
@@ -244,19 +258,76 @@ impl<V: Lanes, const OWN: usize> Star<'_, '_, V, OWN> {
         }
     }
 
-    /// Stores a vector of results at `at`, or where they are joined with those before `by` lanes behind these; beside results
-    /// that are streamed, prefetches as much of what will be needed soon.
+    /// [`run`](Self::run), through the caches or not, and with results that are joined or not.
     #[inline(always)]
-    unsafe fn store<const STREAM: bool, const JOIN: bool>(&self, at: isize, results: V, sum: V, by: usize) {
+    unsafe fn run_by<const CENTRE: bool>(
+        &self,
+        (is_cached, joins): (bool, bool),
+        own: Own<'_, V::Scalar, OWN>,
+        skipped: usize,
+        by: usize,
+    ) {
+        // SAFETY: this function's condition, which is that of `run`.
+        unsafe {
+            match (is_cached, joins) {
+                (true, false) => self.run::<false, false, CENTRE>(own, skipped, by),
+                (true, true) => self.run::<false, true, CENTRE>(own, skipped, by),
+                (false, false) => self.run::<true, false, CENTRE>(own, skipped, by),
+                (false, true) => self.run::<true, true, CENTRE>(own, skipped, by),
+            }
+        }
+    }
+
+    /// Stores a vector of results at `at`, or where they are joined with those before `by` lanes behind these;
+    /// prefetches as much of what will be needed soon.
+    #[inline(always)]
+    unsafe fn store<const STREAM: bool, const JOIN: bool>(
+        &self,
+        at: isize,
+        results: V,
+        sum: V,
+        by: usize,
+        ahead: &Leading<'_, V::Scalar>,
+    ) {
         // SAFETY: `out` has the vector, which fills a line where it is streamed (this function's condition).
         unsafe {
             let (to, sum) = if JOIN { (at - Self::LANES + by as isize, results.join(sum, by)) } else { (at, sum) };
             let to = self.row.out.offset(to);
-            if STREAM {
-                self.row.prefetch_ahead::<V, 1>(at as usize);
-                sum.stream(to);
-            } else {
-                sum.store(to);
+            if STREAM || Self::LOOKS_AHEAD {
+                ahead.prefetch::<V>(at);
+            }
+            if STREAM { sum.stream(to) } else { sum.store(to) }
+        }
+    }
+}
+
+/// Rows that will be needed soon, of which there is mostly one: its address stays in a register.
+struct Leading<'a, T> {
+    /// Null where there are none.
+    first: *const T,
+    others: &'a [*const T],
+}
+
+impl<'a, T: Scalar> Leading<'a, T> {
+    #[inline(always)]
+    fn of(rows: &'a [*const T]) -> Leading<'a, T> {
+        match rows {
+            [first, others @ ..] => Leading { first: *first, others },
+            [] => Leading { first: std::ptr::null(), others: rows },
+        }
+    }
+
+    /// Prefetches the line at an element of each.
+    #[inline(always)]
+    unsafe fn prefetch<V: Lanes<Scalar = T>>(&self, at: isize) {
+        if self.first.is_null() {
+            return;
+        }
+        // SAFETY: hints: any address will do.
+        unsafe {
+            V::prefetch(self.first.wrapping_offset(at));
+            for row in self.others {
+                V::prefetch(row.wrapping_offset(at));
             }
         }
     }
@@ -366,6 +437,9 @@ unsafe fn of<V: Lanes, const OWN: usize>(terms: &Terms<V::Scalar>, row: &Row<'_,
     let whole = [segment];
     let segments = if row.segments.is_empty() { &whole } else { row.segments };
     let begins = misplaced::<V>(row.out);
+    // Terms of an element's own column are in the order of their rows.
+    let has_centre = OWN % 2 == 1 && own[OWN / 2].group == sides[0].group;
+    debug_assert!(!has_centre || segments.iter().all(|segment| segment.rows[OWN / 2] == centre), "a row of its own");
     // SAFETY: rows and `out` are valid for `repeat` rows, which fit (this function's conditions); the rest is registers.
     unsafe {
         let star = Star::<V, OWN> {
@@ -381,12 +455,11 @@ unsafe fn of<V: Lanes, const OWN: usize>(terms: &Terms<V::Scalar>, row: &Row<'_,
         own.go_on();
         let skipped = if V::JOINS { misplaced::<V>(centre) } else { begins };
         let by = (V::LANES + skipped - begins - 1) % V::LANES + 1;
-        let joins = V::JOINS && by < V::LANES;
-        match (row.store == Store::Cached, joins) {
-            (true, false) => star.run::<false, false>(own, skipped, by),
-            (true, true) => star.run::<false, true>(own, skipped, by),
-            (false, false) => star.run::<true, false>(own, skipped, by),
-            (false, true) => star.run::<true, true>(own, skipped, by),
+        let how = (row.store == Store::Cached, V::JOINS && by < V::LANES);
+        if has_centre {
+            star.run_by::<true>(how, own, skipped, by);
+        } else {
+            star.run_by::<false>(how, own, skipped, by);
         }
     }
 }

@@ -154,11 +154,10 @@ pub trait Lanes: Copy {
         }
     }
 
-    /// Prefetches the cache line at an address, which need not be valid, into the second-level cache: the first level
-    /// has too few misses in flight to hide memory.
+    /// Prefetches the cache line at an address, which need not be valid.
     #[inline(always)]
     unsafe fn prefetch(at: *const Self::Scalar) {
-        weft_simd::prefetch_to_second(at);
+        weft_simd::prefetch(at);
     }
 
     /// Stores in the given way.
