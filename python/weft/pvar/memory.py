@@ -5,6 +5,7 @@ To get fresh pages from the system costs as much as writing them once more.
 
 from __future__ import annotations
 
+import ctypes
 import functools
 import math
 import os
@@ -20,8 +21,16 @@ from weft._core import UsageError
 LARGE = 8 << 20
 """Bytes from which arrays are kept; below, the allocator does so itself."""
 
-_KEEPING = (32 << 20) - (64 << 10)
-"""Bytes of an array that is allocated and freed once: just below what glibc lets its threshold rise to."""
+_MMAP_THRESHOLD, _TRIM_THRESHOLD = -3, -1
+"""glibc's numbers of what `mallopt` sets (malloc.h)."""
+
+_IN_HEAP = 32 << 20
+"""Bytes up to which memory is of the heap, the most that glibc takes; more has pages of its own, and is remembered
+here."""
+
+_FREED = 1 << 30
+"""Bytes at the end of the heap that stay with the process when they are free: as much as programs have in use that one
+node holds many of."""
 
 ASKED = 64 << 20
 """Bytes from which memory is asked for before it is taken: asking then costs nothing."""
@@ -56,11 +65,16 @@ class Pool:
 def keep_freed_pages() -> None:
     """Makes the allocator keep what is freed, instead of giving its pages back and getting fresh ones each time.
 
-    glibc gives memory back from the first 128 KiB on, until a larger piece of its own has been freed once (mallopt(3),
-    M_MMAP_THRESHOLD: the threshold is dynamic). So one is, of which no page is touched: temporaries of up to 32 MiB are
-    then made where the last were, whatever the program did before. Elsewhere this does nothing.
+    glibc gives memory back from the first 128 KiB on, and whatever is free at the end of its heap (mallopt(3),
+    M_MMAP_THRESHOLD and M_TRIM_THRESHOLD): a program of 80 MiB got all of its pages anew in each run. Elsewhere this
+    does nothing.
     """
-    np.empty(_KEEPING, np.uint8)
+    try:
+        mallopt = ctypes.CDLL(None).mallopt
+    except (AttributeError, OSError, TypeError):
+        return
+    mallopt(_MMAP_THRESHOLD, _IN_HEAP)
+    mallopt(_TRIM_THRESHOLD, _FREED)
 
 
 def check(needed: int, what: str) -> None:

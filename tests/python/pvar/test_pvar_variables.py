@@ -3,6 +3,9 @@
 import copy
 import operator
 import pickle
+import platform
+import subprocess
+import sys
 
 import numpy as np
 import pvar_cases as cases
@@ -350,3 +353,27 @@ def test_variables_are_no_sequences():
         iter(x)
     assert repr(x) == "<ParallelVariable (4,) of float64: [0. 0. 0. 0.]>"
     assert "2.0" not in repr(weft.pvar.VPSet((2, 2)))
+
+
+RUNS_TWICE = """
+import resource
+import weft
+
+vp = weft.pvar.VPSet(1 << 19)
+
+def run():
+    x = vp.zeros("float64")
+    return len([x + number for number in range(40)])
+
+run()
+before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
+run()
+print(resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before)
+"""
+
+
+@pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="other allocators keep what they like")
+def test_a_program_of_much_memory_has_the_pages_of_its_run_before():
+    """160 MiB are 40,960 pages of 4 KiB."""
+    ran = subprocess.run([sys.executable, "-c", RUNS_TWICE], capture_output=True, text=True, check=True)
+    assert int(ran.stdout) < 400
