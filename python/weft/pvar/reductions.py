@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, overload
 
@@ -22,6 +23,9 @@ Axis = int | Sequence[int]
 
 Combining = str | np.ufunc | Combiner | Callable[[Any, Any], Any]
 """What combines elements, as it is given: by name, or by a function."""
+
+EXACT_IN_FLOAT32 = 1 << 24
+"""Whole numbers below this are float32: to divide by one of them in float32 or in float64 is the same."""
 
 STATISTICS = ("count", "mean", "var", "std", "argmax", "argmin")
 """What `reduce` knows beside operators."""
@@ -275,6 +279,10 @@ def mean(x: ParallelVariable, axis: Any = None) -> Any:
             raise UsageError("mean: no processor is selected, so there is no mean")
         average = reduce(x, "sum") / number
         return float(np.float16(average)) if dtype == np.float16 else average
+    extent = math.prod(vp.shape[one] for one in _axes(vp, axis, "mean"))
+    if vp.mask is None and 0 < extent < EXACT_IN_FLOAT32 and x.data.dtype.kind == "f":
+        average = reduce(x, "sum", axis=axis) / float(extent)
+        return average.astype(dtype) if dtype == np.float16 else average
     ones = ParallelVariable(vp, np.ones(vp.execution.shape, np.int64))
     number = reduce(ones, "sum", axis=axis)
     if vp.execution.reduce(number.data, "min", None) == 0:

@@ -391,3 +391,25 @@ def test_means_are_taken_in_a_type_that_holds_the_sum(native):
         assert vp.array(x).mean() == x.mean(), x.dtype
         assert (vp.array(x).mean(axis=0).data == x.mean()).all(), x.dtype
     assert vp.array(np.ones(4, np.float32)).mean(axis=0).data.dtype == np.float32
+
+
+@pytest.mark.parametrize("dtype", ["float16", "float32", "float64", "int16", "bool"])
+@pytest.mark.parametrize("axis", [0, 1, (0, 2), (0, 1, 2)])
+def test_means_of_lines_are_numpys_and_divide_once(dtype, axis):
+    x = (np.random.default_rng(5).random((7, 9, 48)) * 3).astype(dtype)
+    vp = weft.pvar.VPSet(x.shape)
+    parallel = vp.array(x)
+    with weft.pvar.metered(vp) as meter:
+        average = weft.pvar.reduce(parallel, "mean", axis=axis)
+    expected = np.broadcast_to(x.astype(np.float64).mean(axis=axis, keepdims=True), x.shape)
+    precision = {"float16": 1e-3, "float32": 1e-6}.get(dtype, 1e-14)
+    np.testing.assert_allclose(average.data, expected, rtol=precision)
+    assert average.dtype == (x.dtype if dtype.startswith("float") else np.float64)
+    names = [record.name for record in meter.sequence if not record.included]
+    assert names.count("divide") == 1
+    assert names.count("reduce add") == (1 if isinstance(axis, int) else len(axis))
+    with vp.where(vp.array(x > 0)):
+        selected = weft.pvar.reduce(parallel, "mean", axis=axis)
+    total = np.where(x > 0, x, 0).astype(np.float64).sum(axis=axis, keepdims=True)
+    several = (x > 0).sum(axis=axis, keepdims=True)
+    np.testing.assert_allclose(selected.data, np.broadcast_to(total / several, x.shape), rtol=precision)
