@@ -280,7 +280,7 @@ def _coordinates(scene: Scene) -> tuple[int, ...]:
 
 def _operators(dtype: str) -> tuple[str, ...]:
     if dtype == "bool":
-        return ("or", "and", "logxor")
+        return ("or", "and", "logxor", "max")
     more = ("logand", "logior", "logxor") if dtype.startswith("int") else ()
     return ("add", "multiply", "max", "min", *more)
 

@@ -53,7 +53,7 @@ def calibrated():
     for shape in ((300,), (20, 20), (3, 80), (6, 7, 8), (64, 80)):
         scene = scenes.scene(rng, shape, scenes.DTYPES)
         for one in statements.menu():
-            for _ in range(12 if one.label.startswith(("scan", "get", "send")) else 8):
+            for _ in range(12 if one.label.startswith(("scan", "get", "send", "bitwise")) else 8):
                 step = one.step(scene)
                 there |= {kind.name for kind in random_programs._kinds(scene, [step]) if kind}
                 with scene.vp.where(scenes.condition(scene)):
