@@ -17,7 +17,7 @@ const SHORT: usize = 2048;
 /// Lines of fewer bytes, of one element each, are stored by vectors that reach into the next line.
 const SHORT_LINE: usize = 2048;
 
-/// Bytes of such lines between looks at whether to stop, and of those that are stored past the caches together.
+/// Bytes of such lines between looks at whether to stop, and of those that non-temporal stores write together.
 const BLOCK: usize = 32 << 10;
 
 /// Bytes of a vector.
@@ -281,7 +281,8 @@ impl<T: Copy> Lines<T> {
             }
         }
         for line in count.saturating_sub(apart)..count {
-            // SAFETY: the line is within the target, and its element within the source, as above.
+            // SAFETY: the line is within the target, and its element within the source (conditions of `Call::lines_of`,
+            // which made this).
             unsafe {
                 let element = source.add(line * extent).read();
                 for index in 0..extent {
