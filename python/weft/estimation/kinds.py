@@ -113,7 +113,8 @@ def _of(record: Record) -> Kind:
         # A VP set has no elements; the others write some.
         is_set = record.name == "VP set"
         name = record.name if is_set else f"{record.name} {length}"
-        return Kind(name, re.sub(r" \d bytes", "", name), Work(1, 1) if is_set else _work(record, selects=False))
+        work = Work(1, 1) if is_set else replace(_work(record, selects=False), coordinates=record.coordinates)
+        return Kind(name, re.sub(r" \d bytes", "", name), work)
     if record.facts is not None:
         return _routed(record, selected)
     if record.kind.startswith("scan"):

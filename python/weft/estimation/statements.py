@@ -78,7 +78,7 @@ class Statement:
 @functools.cache
 def menu() -> tuple[Statement, ...]:
     """All statements."""
-    return (*_functions(), *_moves(), *_combinations(), *_messages(), *_orders(), *_local())
+    return (*_functions(), *_moves(), *_combinations(), *_messages(), *_orders(), *_local(), *_own())
 
 
 APART = 3
@@ -89,6 +89,9 @@ OTHERS = 0.35
 
 INTO = 0.6
 """Share of sends to a variable that is there already."""
+
+OWN_EXTENT = 8
+"""Extents of processors' own arrays are below this: they are as long as what a processor keeps for itself."""
 
 COMMON = frozenset(
     (
@@ -387,6 +390,37 @@ def _local() -> Iterator[Statement]:
         yield Statement(f"array copied {dtype}", dtype, functools.partial(_array, dtype, dtype, True))
     for source, target in (("int64", "int32"), ("int32", "int64"), ("float64", "float32")):
         yield Statement(f"array converted {source} {target}", source, functools.partial(_array, source, target, None))
+
+
+def _own() -> Iterator[Statement]:
+    """Elements of processors' own arrays, by indices of their own."""
+    for dtype in ("float64", "float32", "int32", "int8"):
+        yield Statement(f"own get {dtype}", dtype, functools.partial(_own_get, dtype), 2)
+        yield Statement(f"own send {dtype}", dtype, functools.partial(_own_send, dtype), 2)
+
+
+def _own_arrays(dtype: str, scene: Scene) -> tuple[Any, Any]:
+    """Arrays of one axis or two, and an index into them."""
+    rng, vp = scene.rng, scene.vp
+    extents = tuple(int(one) for one in rng.integers(2, OWN_EXTENT, int(rng.choice((1, 1, 2)))))
+    arrays = vp.arrays(extents, dtype)
+    index = tuple(vp.array(rng.integers(0, extent, vp.shape).astype(np.int32)) for extent in extents)
+    # Of two, one is mostly a number: a row, a step.
+    return arrays, (0, *index[1:]) if len(index) > 1 and rng.random() < 0.7 else index
+
+
+def _own_get(dtype: str, scene: Scene) -> Step:
+    arrays, index = _own_arrays(dtype, scene)
+    return scene.kept(dtype, lambda: arrays[index])
+
+
+def _own_send(dtype: str, scene: Scene) -> Step:
+    (arrays, index), x = _own_arrays(dtype, scene), scene.operand(dtype)
+
+    def run() -> None:
+        arrays[index] = x()
+
+    return run
 
 
 def _apart(step: Step) -> Step:

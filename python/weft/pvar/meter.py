@@ -8,7 +8,7 @@ import os
 import sys
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -70,14 +70,15 @@ class Record:
         Of arithmetic: whether the variables are of different dtypes, so that elements are converted first; of `where`:
         whether they are, or both are numbers; of gets and sends: whether addresses are.
     coordinates
-        Of gets and sends: how many variables their addresses are computed from, where these are tuples; else 0.
+        Of gets and sends: how many variables their addresses are computed from, where these are tuples; else 0. Of
+        elements of processors' own arrays: how many of the indices are variables.
     passes
         Of ranks: how often the sort went through the elements, where that depends on them; else 0.
     into
         Of sends and broadcasts: whether the program gave what elements arrive in; else it is made, for a send of zeros.
     included
-        Whether the operation before has done this one too on this machine, in its own time; a data-parallel machine
-        does one after the other.
+        Whether the operation before has done this one too on this machine, in its own time, or one that is noted does
+        it; a data-parallel machine does one after the other.
     touched
         Of gets and sends: bytes of the lines of the array that is fetched from or sent to which messages touch.
     """
@@ -187,7 +188,7 @@ class Meter:
         operations since count with their code, and a `DATA_BESIDE_CODE`th of the bytes touched.
     aside
         What takes time here and is no operation of a data-parallel machine (kind `LOCAL`): VP sets, coordinates,
-        addresses and arrays of the front end, with their `since` and reach.
+        addresses, arrays of the front end and elements of processors' own arrays, with their `since` and reach.
     """
 
     def __init__(self) -> None:
@@ -272,13 +273,32 @@ class Meter:
         self.since.append(self._since(name, _family(name, kind)))
         return record
 
-    def note(self, vp: VPSet, name: str, *arrays: Any) -> None:
+    def note(self, vp: VPSet, name: str, *arrays: Any, coordinates: int = 0) -> None:
         """Something that takes time here, and is no operation of a data-parallel machine; what it writes, and reads."""
         bits = 8 * int(arrays[0].itemsize) if arrays else 8
-        record = Record(name, LOCAL, bits, vp.shape, vp.size, *caller())
+        record = Record(name, LOCAL, bits, vp.shape, vp.size, *caller(), coordinates=coordinates)
         reach = self._reach(arrays)
         since = self._since(name, _family(name, LOCAL))
         self.aside.append((self._known.setdefault(record, record), since, reach))
+
+    @contextlib.contextmanager
+    def elsewhere(self, vp: VPSet) -> Iterator[Meter]:
+        """A block whose operations on a VP set another meter records."""
+        other = Meter()
+        vp.meter = other
+        try:
+            yield other
+        finally:
+            vp.meter = self
+
+    def include(self, other: Meter) -> None:
+        """What another meter has recorded: a data-parallel machine does it, and this one something else, which is
+        noted."""
+        for record, since, reach in zip(other.sequence, other.since, other.reaches, strict=True):
+            included = replace(record, included=True)
+            self.sequence.append(self._known.setdefault(included, included))
+            self.since.append(since)
+            self.reaches.append(reach)
 
     def _since(self, name: str, family: str) -> int:
         """How far back there was an operation of a name; now is the latest.

@@ -13,7 +13,7 @@ from numpy.typing import DTypeLike, NDArray
 from weft._core import UsageError
 from weft.pvar import memory, words
 from weft.pvar.execution import Send
-from weft.pvar.native import Native
+from weft.pvar.native import Native, any_beyond
 from weft.pvar.primitives import check_same, whole_number
 from weft.pvar.variable import ParallelVariable
 
@@ -105,10 +105,15 @@ class ProcessorArrays:
         numbers, offsets = self._index(index)
         if offsets is None:
             return self._variable(numbers)
-        vp = self.vp
-        if vp.meter is not None:
-            return self._chosen_one_by_one(numbers)
+        vp, meter = self.vp, self.vp.meter
+        if meter is not None:
+            with meter.elsewhere(vp) as described:
+                self._chosen_one_by_one(numbers)
+            meter.include(described)
         data = self._execution.get(self.data.reshape(-1), offsets, vp.mask)
+        if meter is not None:
+            variables = _variables(numbers)
+            meter.note(vp, "own get", data, self.data, *variables, coordinates=len(variables))
         return ParallelVariable(vp, data, self.word)
 
     def __setitem__(self, index: Any, value: Any) -> None:
@@ -121,10 +126,20 @@ class ProcessorArrays:
             if not _is_same(target, value):  # what `a[2] += x` hands back
                 target.assign(value)
             return
-        vp = self.vp
-        if vp.meter is not None:
-            self._stored_one_by_one(numbers, value)
+        meter = self.vp.meter
+        if meter is None:
+            self._store(offsets, value)
             return
+        with meter.elsewhere(self.vp) as described:
+            self._stored_one_by_one(numbers, value)
+        meter.include(described)
+        with meter.elsewhere(self.vp):
+            self._store(offsets, value)
+        variables = _variables(numbers)
+        meter.note(self.vp, "own send", self.data, *variables, coordinates=len(variables))
+
+    def _store(self, offsets: Any, value: Any) -> None:
+        vp = self.vp
         new = ParallelVariable(vp, np.zeros(vp.execution.shape, self.data.dtype), self.word)
         new.assign(value)
         self._execution.send(new.data, offsets, self.data.reshape(-1), Send("overwrite", vp.mask))
@@ -145,10 +160,10 @@ class ProcessorArrays:
         if not any(one.__class__ is ParallelVariable for one in checked):
             return checked, None
         mask, error = self.vp.mask, None
-        total: Any = np.zeros(self.vp.execution.shape, np.int64)
+        total: Any = np.int64(0)
         for axis, (one, extent) in enumerate(zip(checked, self.extents, strict=True)):
             along = one.data.astype(np.int64) if one.__class__ is ParallelVariable else np.int64(one)
-            if one.__class__ is ParallelVariable:
+            if one.__class__ is ParallelVariable and any_beyond(one.data, extent, None):
                 outside = (one.data < 0) | (one.data >= extent)
                 outside = outside if mask is None else outside & mask
                 if outside.any():
@@ -185,7 +200,7 @@ class ProcessorArrays:
             yield at, holds
 
     def _chosen_one_by_one(self, index: tuple[Any, ...]) -> ParallelVariable:
-        """As machines do without addresses of their own on each processor: what is recorded."""
+        """As machines do without addresses of their own on each processor."""
         result = ParallelVariable(self.vp, np.zeros(self.vp.execution.shape, self.data.dtype), self.word)
         for at, holds in self._alternatives(index):
             with self.vp.where(holds):
@@ -224,6 +239,11 @@ class ProcessorArrays:
 
 def _outside(number: Any, axis: int, extent: int) -> str:
     return f"there is no element {number} along axis {axis} of the processors' arrays: its extent is {extent}"
+
+
+def _variables(index: tuple[Any, ...]) -> list[Any]:
+    """The elements of the indices that are variables."""
+    return [one.data for one in index if one.__class__ is ParallelVariable]
 
 
 def _is_same(target: ParallelVariable, value: Any) -> bool:

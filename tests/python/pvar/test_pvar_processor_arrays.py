@@ -98,7 +98,12 @@ def test_what_is_recorded_is_what_is_computed():
     values[[0, 2, 3, 4, 5], [0, 2, 3, 0, 1]] += 100
     assert np.array_equal(a.numpy(), values)
     assert got.numpy().tolist() == [100, 0, 110, 115, 116, 121]
-    assert sum(record.name == "equal" for record in meter.sequence) == 12  # four for each fetch and store
+    one_by_one = [record for record in meter.sequence if record.included]
+    assert sum(record.name == "equal" for record in one_by_one) == 12  # four for each fetch and store
+    here = [(record.name, record.coordinates) for record, _, _ in meter.aside if record.name.startswith("own")]
+    assert here == [("own get", 1), ("own send", 1), ("own get", 1)]
+    assert {record.name for record in meter.sequence if not record.included} == {
+        *("remainder", "add", "not_equal"), "select", "assign"}  # fmt: skip
     described = weft.pvar.VPSet(64, machine="cm2-8k")
     b = described.arrays(4, np.int32)
     b[described.address() % 4] = 1
