@@ -78,11 +78,16 @@ def of_one(name: str, others: Callable[[Any], Any]) -> Callable[[Any], Any]:
     return compute
 
 
-def of_two(name: str, others: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
-    """As `of_one`, of two operands."""
+def of_two(name: str, others: Callable[[Any, Any], Any]) -> Callable[..., Any]:
+    """As `of_one`, of two operands, and of numpy's `out`."""
 
-    def compute(x: Any, y: Any) -> Any:
+    def compute(x: Any, y: Any, out: Array | None = None) -> Any:
         result = computed(name, (x, y))
-        return others(x, y) if result is None else result
+        if result is None:
+            result = others(x, y)
+        if out is None:
+            return result
+        np.copyto(out, result)
+        return out
 
     return compute

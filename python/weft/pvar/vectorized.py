@@ -48,21 +48,28 @@ def _min_elements(name: str) -> int:
     return MIN_ROOTS if name == "sqrt" else MIN_ELEMENTS
 
 
-def of_two(name: str, others: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
-    """A function of two operands: by its kernel where numpy has no loop of vectors, else by `others`."""
+def of_two(name: str, others: Callable[..., Any]) -> Callable[..., Any]:
+    """A function of two operands, and of numpy's `out`: by its kernel where numpy has no loop of vectors, else by
+    `others`."""
     codes, with_arrays = _KERNELS[name], name in _WITH_ARRAYS
 
-    def compute(x: Any, y: Any) -> Any:
+    def compute(x: Any, y: Any, out: Array | None = None) -> Any:
         if x.__class__ is np.ndarray:
             if y.__class__ is np.ndarray and not with_arrays:
-                return others(x, y)
+                return others(x, y, out=out)
             array = x
         else:
             array = y
         if array.__class__ is not np.ndarray or array.size < MIN_ELEMENTS or array.dtype.char not in codes:
-            return others(x, y)
+            return others(x, y, out=out)
         first, second = _exact(x, array), _exact(y, array)
-        return others(x, y) if first is None or second is None else _by_kernel(name, (first, second), array)
+        if first is None or second is None or (out is not None and not is_for_kernels(out, array)):
+            return others(x, y, out=out)
+        result = _by_kernel(name, (first, second), array)
+        if out is None:
+            return result
+        np.copyto(out, result)
+        return out
 
     return compute
 

@@ -125,3 +125,26 @@ def test_extremes_of_a_few_selected_are_found_wherever_they_are(selected):
     with vp.where(vp.array(chosen)):
         assert pvar.reduce(x, "max", initial=-9.0) == max([-9.0, *elements[selected]])
         assert pvar.reduce(x, "min", initial=9.0) == min([9.0, *elements[selected]])
+
+
+@pytest.mark.parametrize("name", [name for name, one in FUNCTIONS.items() if one.operands == 2])
+@pytest.mark.parametrize("length", [7, 5000])
+def test_functions_of_two_have_an_output(name, length):
+    """Operations in place ask for it; where there was none they computed, failed, and computed anew."""
+    compute = FUNCTIONS[name].compute
+    rng = np.random.default_rng(3)
+    for dtype in ("uint8", "int16", "int64", "float32", "bool"):
+        x, y = (rng.integers(1, 5, length).astype(dtype) for _ in range(2))
+        for other in (y, np.dtype(dtype).type(1).item()):
+            try:
+                expected = compute(x, other)
+            except TypeError:
+                continue
+            out = np.zeros_like(expected)
+            assert compute(x, other, out) is out
+            assert out.dtype == expected.dtype
+            assert np.array_equal(out, expected)
+            if expected.dtype == x.dtype:
+                kept = x.copy()
+                assert compute(kept, other, kept) is kept
+                assert np.array_equal(kept, expected)
