@@ -77,7 +77,7 @@ def test_a_comparison_uses_the_distances_that_both_have(tmp_path):
     table, notes = side_by_side(tmp_path / "far.csv", "hgx-h100")
     assert table.filter(pl.col("ratio hgx-h100").is_not_null())["hops"].to_list() == [2]
     assert [note.partition(":")[0] for note in notes] == ["hgx-h100 cannot run echo"] * 2
-    assert "1 hops: on hgx-h100, with 8 nodes" in notes[0]
+    assert "1 hop: on hgx-h100, a crossbar, no node is that far from node 0; there are nodes at 2 hops" in notes[0]
 
 
 @pytest.mark.parametrize(
