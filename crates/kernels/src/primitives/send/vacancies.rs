@@ -65,7 +65,7 @@ pub(super) fn deliver<T: Stored, I: Index>(
     }
     let threads = if parted::pay(threads, size_of_val(out)) { threads } else { 1 };
     // SAFETY: the run is of an array.
-    in_runs(out, threads, |_, run| unsafe {
+    in_runs(out, threads, |run| unsafe {
         vacate(run.as_mut_ptr(), run.len());
         0
     });
@@ -85,7 +85,7 @@ pub(super) fn deliver_vacated<T: Stored, I: Index>(
     if !unselected::<T, I, Last>(x, index, out, range, threads, stop) {
         return false;
     }
-    let vacant = in_runs(out, threads, |_, run| dispatch(Count { values: run, one: rare }));
+    let vacant = in_runs(out, threads, |run| dispatch(Count { values: run, one: rare }));
     // Each sender beyond the first to one destination leaves one more vacant, and each rare element looks like one.
     vacant + x.len() == out.len()
 }
@@ -98,15 +98,15 @@ pub(super) fn fill<T: Stored>(delivered: &[T], out: &mut [T]) {
 }
 
 /// The sum of what `work` comes to for a run of the output on each thread.
-fn in_runs<T: Element>(out: &mut [T], threads: usize, work: impl Fn(usize, &mut [T]) -> usize + Sync) -> usize {
+fn in_runs<T: Element>(out: &mut [T], threads: usize, work: impl Fn(&mut [T]) -> usize + Sync) -> usize {
     if threads <= 1 {
-        return work(0, out);
+        return work(out);
     }
     let (length, start) = (out.len(), Destinations(out.as_mut_ptr()));
     let results = on_threads(threads, |number| {
         let (start, own) = (&start, part(length, 1, number, threads));
         // SAFETY: the runs are of the output, and disjoint.
-        work(number, unsafe { std::slice::from_raw_parts_mut(start.0.add(own.start), own.len()) })
+        work(unsafe { std::slice::from_raw_parts_mut(start.0.add(own.start), own.len()) })
     });
     results.into_iter().sum()
 }
