@@ -83,11 +83,14 @@ def of_two(name: str, others: Callable[[Any, Any], Any]) -> Callable[..., Any]:
 
     def compute(x: Any, y: Any, out: Array | None = None) -> Any:
         result = computed(name, (x, y))
-        if result is None:
-            result = others(x, y)
-        if out is None:
-            return result
-        np.copyto(out, result)
-        return out
+        return kept(others(x, y) if result is None else result, out)
 
     return compute
+
+
+def kept(result: Any, out: Array | None) -> Any:
+    """A result, in numpy's `out` where there is one."""
+    if out is None:
+        return result
+    np.copyto(out, result)
+    return out

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from weft import _core
-from weft.pvar.domains import is_for_kernels, one_element
+from weft.pvar.domains import is_for_kernels, kept, one_element
 from weft.pvar.execution import Array
 
 MIN_ELEMENTS = 1024
@@ -65,11 +65,7 @@ def of_two(name: str, others: Callable[..., Any]) -> Callable[..., Any]:
         first, second = _exact(x, array), _exact(y, array)
         if first is None or second is None or (out is not None and not is_for_kernels(out, array)):
             return others(x, y, out=out)
-        result = _by_kernel(name, (first, second), array)
-        if out is None:
-            return result
-        np.copyto(out, result)
-        return out
+        return kept(_by_kernel(name, (first, second), array), out)
 
     return compute
 
