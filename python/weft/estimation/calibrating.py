@@ -271,17 +271,18 @@ def curves_of(programs: Iterable[Timed]) -> dict[str, Curve]:
             by_group[kind.group].append((kind.work, seconds))
             by_family[kinds.family(kind.group)].append((kind.work, seconds))
     families = {family: fit(observations, KNOTS) for family, observations in by_family.items()}
-    priors = {
-        # A family of one group is that group.
-        group: families[family]
-        if len(by_family[family := kinds.family(group)]) == len(observations)
-        else fit(observations, KNOTS, families[family].at_the_pace_of(observations))
-        for group, observations in by_group.items()
-    }
+    priors = {group: _of_group(observations, families[kinds.family(group)]) for group, observations in by_group.items()}
     return {
         name: fit(observations, KNOTS, priors[groups[name].most_common(1)[0][0]].at_the_pace_of(observations))
         for name, observations in by_kind.items()
     }
+
+
+def _of_group(observations: Sequence[tuple[Work, float]], family: Curve) -> Curve:
+    """The curve of a group, helped by its family's; of which it is all, there is nothing else to know."""
+    if family.observations == len(observations):
+        return family
+    return fit(observations, KNOTS, family.at_the_pace_of(observations))
 
 
 def held_out_errors(curves: dict[str, Curve], programs: Iterable[Timed]) -> tuple[float, ...]:
