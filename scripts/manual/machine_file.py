@@ -64,6 +64,8 @@ MEANINGS = {
     "nodes": "The number of nodes.",
     "kind": "One of the kinds above.",
     "switching.technique": "One of the words above.",
+    "switching.multicast": "Whether switches copy what comes in to several links at once, in compiled collectives.",
+    "switching.reduction": "Whether switches add what comes in over several links, in compiled collectives.",
     "self_message.startup": "Time of a message without content.",
     "self_message.byte_time": "Time of one byte.",
     "self_message.short_up_to": "The longest with `short_startup`; both keys may be left out together.",

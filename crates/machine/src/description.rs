@@ -49,7 +49,11 @@ pub struct Machine {
     /// How neighbouring ranks are placed on nodes unless a user says otherwise.
     pub embedding: Embedding,
     pub switching: Switching,
-    /// Where `topology` and `switching` come from.
+    /// Whether its switches send what comes in to several links at once, for compiled collectives.
+    pub multicast: bool,
+    /// Whether its switches add what comes in over several links and send the sum on, for compiled collectives.
+    pub reduction: bool,
+    /// Where `topology` and `switching` come from, and `multicast` and `reduction` where the file has them.
     pub sources: Sources,
     /// How messages of each length are sent, by ascending `up_to`; the last has none. Empty on a data-parallel machine,
     /// which passes no messages.

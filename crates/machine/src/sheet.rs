@@ -103,7 +103,12 @@ impl Machine {
         let source = self.sources.get("switching").cloned().unwrap_or_default();
         let value = Value::Word(self.switching.name());
         let entry = Entry { key: "technique".into(), value, unit: String::new(), source };
-        Table { entries: vec![entry], ..Table::new("switching") }
+        let flags = [("multicast", self.multicast), ("reduction", self.reduction)].into_iter();
+        let entries = flags.filter_map(|(key, value)| {
+            let source = self.sources.get(key)?.clone();
+            Some(Entry { key: key.into(), value: Value::Flag(value), unit: String::new(), source })
+        });
+        Table { entries: std::iter::once(entry).chain(entries).collect(), ..Table::new("switching") }
     }
 
     /// The machine as nested JSON: tables as in a machine file, each figure an object with `value`, `unit` and

@@ -331,7 +331,7 @@ fn machine() -> impl Strategy<Value = Machine> {
     let names = ("[a-z][a-z0-9-]{0,10}", text(), prop::option::of(1940u32..=2100), prop::option::of(text()));
     let embedding = prop::sample::select(&[Embedding::Identity, Embedding::Gray][..]);
     let switching = prop::sample::select(&Switching::ALL[..]);
-    let network = (topology(), embedding, switching, sources(&["topology", "switching"]));
+    let network = (topology(), embedding, switching, sources(&["topology", "switching"]), any::<[bool; 2]>());
     // On the heap: trees of values of all tables at once are too large for the stack of a test.
     let messages = (
         protocols().boxed(),
@@ -351,7 +351,7 @@ fn machine() -> impl Strategy<Value = Machine> {
     let name = "[a-z_]{1,8}".prop_filter("not a key of its own", |name| name != "source");
     let facts = prop::collection::btree_map(prop_oneof![name, plain()], figure(text()), 0..5);
     let parts = (names, network, messages, prop::option::of(shifts()).boxed(), any::<bool>(), operations, facts, other);
-    parts.prop_map(|(names, network, mut messages, shifts, is_silent, operations, mut facts, other)| {
+    parts.prop_map(|(names, mut network, mut messages, shifts, is_silent, operations, mut facts, other)| {
         facts.remove("source");
         if shifts.is_some() && is_silent {
             messages.0.clear();
@@ -359,6 +359,10 @@ fn machine() -> impl Strategy<Value = Machine> {
             messages.3 = (0.0, 0.0, Sources::from(nothing));
         }
         let (startup, byte_time, sources) = messages.3;
+        let [multicast, reduction] = network.4.map(|flag| flag && !network.0.is_direct());
+        for (key, _) in [("multicast", multicast), ("reduction", reduction)].into_iter().filter(|flag| flag.1) {
+            network.3.insert(key.to_owned(), format!("the {key} of a test"));
+        }
         let grouped = network.0.nodes().is_multiple_of(2);
         let has_host = messages.4.as_ref().map(|_| ());
         Machine {
@@ -372,6 +376,8 @@ fn machine() -> impl Strategy<Value = Machine> {
             topology: network.0,
             embedding: network.1,
             switching: network.2,
+            multicast,
+            reduction,
             sources: network.3,
             protocols: messages.0,
             packets: messages.1,

@@ -136,12 +136,12 @@ fn what_toml_is(text: &str) -> &'static str {
 /// which nothing can stand for the part.
 fn read(root: &Table) -> Option<Machine> {
     let topology = root.keep(topology(root)).flatten();
-    let switching = root.keep(switching(root)).flatten();
+    let switching = root.keep(switching(root, topology.as_ref().map(|(topology, ..)| topology))).flatten();
     let nodes = topology.as_ref().map(|(topology, ..)| topology.nodes());
     let shifts = root.keep(Shifts::read(root));
     let primitives = root.keep(primitives(root));
     let parallel = root.keep(Parallel::read_checked(root));
-    let routers = root.keep(routers(root, switching.as_ref().map(|(technique, _)| *technique)));
+    let routers = root.keep(routers(root, switching.as_ref().map(|switching| switching.technique)));
     let processors = root.keep(Processors::read_for(root, topology.as_ref().map(|(topology, ..)| topology)));
     let is_data_parallel = ["shifts", "primitives", "parallel"].iter().any(|table| root.has(table));
     let passes_messages = !is_data_parallel || root.has("protocols") || root.has("self_message");
@@ -165,7 +165,9 @@ fn read(root: &Table) -> Option<Machine> {
     let (files, host_files) = (root.keep(files::files(root, nodes)), root.keep(files::host_files(root)));
     let (connections, fghc) = (root.keep(connections::connections(root)), root.keep(fghc::fghc(root)));
     let (operations, facts) = (root.keep(operations(root)), root.keep(facts(root)));
-    let ((topology, embedding, topology_source), (switching, switching_source)) = (topology?, switching?);
+    let ((topology, embedding, topology_source), switching) = (topology?, switching?);
+    let mut sources = switching.sources;
+    sources.insert("topology".to_owned(), topology_source);
     Some(Machine {
         name,
         title,
@@ -175,8 +177,10 @@ fn read(root: &Table) -> Option<Machine> {
         alternative: alternative?,
         topology,
         embedding,
-        switching,
-        sources: Sources::from([("topology".to_owned(), topology_source), ("switching".to_owned(), switching_source)]),
+        switching: switching.technique,
+        multicast: switching.multicast,
+        reduction: switching.reduction,
+        sources,
         protocols: protocols?,
         packets: packets?,
         cache: cache?,
@@ -281,11 +285,31 @@ fn extents(kind: &str, table: &Table) -> Topology {
     }
 }
 
-fn switching(root: &Table) -> Result<Option<(Switching, String)>, Diagnostic> {
-    let Some(table) = root.required_table("switching", Some(&["source", "technique"]))? else { return Ok(None) };
+/// The table of switching: the technique, what switches do beside passing messages on, and the sources of all.
+struct SwitchingTable {
+    technique: Switching,
+    multicast: bool,
+    reduction: bool,
+    sources: Sources,
+}
+
+fn switching(root: &Table, topology: Option<&Topology>) -> Result<Option<SwitchingTable>, Diagnostic> {
+    let keys = ["source", "technique", "multicast", "reduction"];
+    let Some(table) = root.required_table("switching", Some(&keys))? else { return Ok(None) };
     let techniques = Switching::ALL.map(|technique| (technique.name(), technique));
-    let (technique, source) = (table.required_word("technique", &techniques), table.table_source());
-    Ok(technique.map(|technique| (technique, source)))
+    let mut sources = Sources::new();
+    let technique = table.required_word("technique", &techniques);
+    sources.insert("switching".to_owned(), table.table_source());
+    let mut flag = |key: &str| {
+        let is_set = table.has(key) && table.flag(key, &mut sources);
+        if let Some(topology) = topology.filter(|topology| is_set && topology.is_direct()) {
+            let message = format!("a {} has no switches between its nodes, leave it out", topology.kind());
+            table.note(table.fault(key, message));
+        }
+        is_set
+    };
+    let (multicast, reduction) = (flag("multicast"), flag("reduction"));
+    Ok(technique.map(|technique| SwitchingTable { technique, multicast, reduction, sources }))
 }
 
 fn protocols(root: &Table) -> Result<Vec<Protocol>, Diagnostic> {

@@ -15,6 +15,8 @@ pub fn machine(topology: Topology, switching: Switching) -> Machine {
         topology,
         embedding: Embedding::Identity,
         switching,
+        multicast: false,
+        reduction: false,
         sources: sources(),
         estimand: None,
         alternative: None,
