@@ -424,6 +424,10 @@ class Fabric:
     def with_group(self, nodes: Sequence[int]) -> Fabric:
         """The same network with these nodes only, as ranks in this order. Raises UsageError."""
 
+    def with_switches(self, multicast: bool, reduction: bool) -> Fabric:
+        """The same network, all of whose switches copy, add, do both or neither; of a whole network, before a group is
+        chosen. Raises UsageError."""
+
     @property
     def name(self) -> str:
         """What people call it."""
@@ -508,6 +512,10 @@ class CollectiveSchedule:
     def form(self) -> str:
         """What people call the way in which it is done: `trees`, `merged trees`, or an algorithm such as `recursive
         halving`."""
+
+    @property
+    def has_switches(self) -> bool:
+        """Whether switches copy or add in its trees."""
 
     @property
     def messages(self) -> int:

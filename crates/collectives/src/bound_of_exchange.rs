@@ -131,6 +131,7 @@ mod tests {
                 links: ends.into_iter().map(&mut link).collect(),
                 message_seconds: 0.0,
                 forwards: false,
+                in_network: Vec::new(),
                 routes: None,
             };
             let leaving = |set: u32| -> f64 {

@@ -18,6 +18,7 @@ type Spanning = Vec<(usize, usize, Vec<u32>, Vec<u32>)>;
 
 /// The trees of a piece: over which sums come to the root, and over which they come back, each in an order in which its
 /// transfers can happen.
+#[derive(Clone, PartialEq, Eq, Hash)]
 pub struct Trees {
     pub root: usize,
     pub reducing: Vec<Transfer>,

@@ -2,7 +2,7 @@
 
 use weft_base::Interrupt;
 
-use crate::bound::Cut;
+use crate::bound::{Cut, marked};
 use crate::distribution::{Distribution, candidates, check_size, distribute, go_on, reachable, translated};
 use crate::error::CollectiveError;
 use crate::fabric::Fabric;
@@ -184,6 +184,21 @@ fn alternatives_of_size(
     {
         schedules.push(schedule(vec![stage], None));
     }
+    if request.collective == Collective::Allreduce && is_too_large.is_none() {
+        let Request { bytes, element_bytes, method, .. } = *request;
+        let [quick, packed] = reduce_broadcast::through_switches(fabric, bytes, element_bytes, effort, interrupt);
+        let is_wanted = |_: &Stage| method != Method::Throughput;
+        schedules.extend(quick.filter(is_wanted).map(|stage| schedule(vec![stage], None)));
+        let packed = packed.filter(|_| method != Method::Latency).map(|stage| schedule(vec![stage], None));
+        if let Some(packed) = packed {
+            if method == Method::Throughput
+                && schedules.iter().all(|other| packed.transmission() < other.transmission())
+            {
+                schedules.clear();
+            }
+            schedules.push(packed);
+        }
+    }
     schedules.sort_by(|a, b| a.seconds().total_cmp(&b.seconds()));
     if schedules.is_empty() {
         go_on(interrupt)?;
@@ -292,7 +307,8 @@ fn stage(
 /// The same tree with the paths that messages take between the ranks that its edges join.
 fn along_routes(network: &Fabric, mut tree: PackedTree) -> PackedTree {
     if let Some(routes) = &network.routes {
-        for (from, to, path) in &mut tree.edges {
+        let is_rank = marked(network.vertices.len(), &network.ranks);
+        for (from, to, path) in tree.edges.iter_mut().filter(|edge| is_rank[edge.0] && is_rank[edge.1]) {
             if let Some(route) = routes.path(*from, *to) {
                 *path = route;
             }
@@ -310,8 +326,8 @@ fn trees(
     roots: &[usize],
     request: &Request,
 ) -> Vec<Tree> {
-    let rank_of = fabric.rank_of();
-    let rank = |vertex: usize| rank_of[vertex].expect("trees are between ranks");
+    let member_of = fabric.member_of();
+    let member = |vertex: usize| member_of[vertex].expect("trees are between members");
     let mut shard_of = vec![(0, 0); fabric.ranks.len()];
     roots
         .iter()
@@ -325,13 +341,13 @@ fn trees(
         (at(first), at(last) - at(first))
     };
     let transfer = |(from, to, path): (usize, usize, Vec<u32>)| match operation {
-        Operation::Reduce => Transfer(rank(to), rank(from), path.into_iter().rev().collect()),
-        _ => Transfer(rank(from), rank(to), path),
+        Operation::Reduce => Transfer(member(to), member(from), path.into_iter().rev().collect()),
+        _ => Transfer(member(from), member(to), path),
     };
     let mut trees: Vec<Tree> = packed
         .into_iter()
         .map(|tree| {
-            let root = rank(tree.root);
+            let root = member(tree.root);
             let first = used[root];
             used[root] += tree.weight;
             let (start, bytes) = range(root, first, used[root]);
@@ -339,7 +355,7 @@ fn trees(
             if operation == Operation::Reduce {
                 transfers.reverse();
             }
-            Tree { root, weight: tree.weight, start, bytes, transfers }
+            Tree { root, weight: tree.weight, start, bytes, transfers, reductions: None }
         })
         .collect();
     trees.sort_by_key(|tree| (tree.root, tree.start, tree.weight));

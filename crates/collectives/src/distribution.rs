@@ -9,6 +9,7 @@ use crate::error::CollectiveError;
 use crate::exact;
 use crate::fabric::Fabric;
 use crate::greedy;
+use crate::in_network;
 use crate::logical::Logical;
 use crate::orders;
 use crate::packing::PackedTree;
@@ -38,7 +39,8 @@ pub fn candidates(
     distributions: &dyn Fn(&Fabric) -> Result<Vec<Distribution>, CollectiveError>,
 ) -> Result<Vec<Vec<Distribution>>, CollectiveError> {
     // Routes there are not those back, backwards.
-    let Some(back) = links_back(fabric).filter(|_| fabric.routes.is_none()) else {
+    let is_alike = fabric.routes.is_none() && fabric.in_network.iter().all(|each| each.multicast == each.reduction);
+    let Some(back) = links_back(fabric).filter(|_| is_alike) else {
         let network = |operation: &Operation| match operation {
             Operation::Reduce => distributions(&fabric.reversed()),
             _ => distributions(fabric),
@@ -147,6 +149,7 @@ pub fn distribute(
     if roots.len() < ranks.len() {
         let cut = bottleneck(vertices, &edges, ranks, &roots, interrupt);
         let mut forms = flat(fabric, &edges, &roots, bytes, &cut);
+        forms.extend(through_switches(fabric, &edges, &roots, bytes, &cut, effort, interrupt));
         let is_slow = fabric.routes.is_none() && ranks.len() > MANY_RANKS;
         let is_enough = is_slow && forms.iter().any(|form| form.reached(&edges) > 1.0 - 1e-9);
         if (effort > 0.0 && !is_enough) || forms.is_empty() {
@@ -214,10 +217,28 @@ pub fn distribute(
         translated: None,
     };
     let mut forms: Vec<Distribution> = forms.into_iter().map(distribution).collect();
+    forms.extend(through_switches(fabric, &edges, &roots, bytes, &cut, effort, interrupt));
     if reached < 1.0 - 1e-9 && (is_small && effort > 0.0 || !is_near) {
         or_kept(exact(fabric, &edges, &roots, cut, interrupt), &mut forms, interrupt)?;
     }
     Ok(forms)
+}
+
+/// Trees in which switches copy.
+fn through_switches(
+    fabric: &Fabric,
+    edges: &[Edge],
+    roots: &[usize],
+    bytes: u64,
+    cut: &Cut,
+    effort: f64,
+    interrupt: &Interrupt,
+) -> Vec<Distribution> {
+    let capacities: Vec<i64> = edges.iter().map(|edge| edge.2).collect();
+    let packed = in_network::distributions(fabric, &capacities, roots, bytes, cut.rate(), effort, interrupt);
+    let distribution =
+        |(trees, parts)| Distribution { trees, parts, cut: cut.clone(), merged: false, translated: None };
+    packed.into_iter().map(distribution).collect()
 }
 
 /// Trees of rank 0 for all ranks, where the network looks the same from each of them.

@@ -11,6 +11,7 @@ use weft_comm::{Buffer, CommError, Communicator, Payload, Program, Reduction, So
 use crate::error::CollectiveError;
 use crate::merge::merge;
 use crate::schedule::{Collective, Exchange, Message, Operation, Schedule, Stage, Transfer, shards};
+use crate::stand_in::between_ranks;
 use crate::translation::Translations;
 
 /// Pieces that a rank sends another before the first of them has left, at most: what is under way while the receiver is asked
@@ -404,22 +405,21 @@ fn roles(
 ) -> Result<Vec<Vec<Role>>, CollectiveError> {
     let mut roles = vec![Vec::new(); ranks];
     for tree in &stage.trees {
-        let (reductions, copies) = tree.halves(stage.operation);
         // What is copied after it was reduced has come through the transfers to the root.
         let mut first_depth = 0;
-        for (operation, transfers) in [(Operation::Reduce, reductions), (Operation::Copy, copies)] {
+        for (operation, transfers) in between_ranks(tree, stage.operation, ranks) {
             let empty = || Role { depth: first_depth, ..empty_role(operation, stage, tree) };
             let mut of_tree: Vec<Option<Role>> = vec![None; ranks];
-            for transfer in transfers {
-                let tag = next_tag(transfer.0, transfer.1)?;
-                let sender = of_tree[transfer.0].get_or_insert_with(empty);
-                sender.sends.push((transfer.1, tag));
+            for (from, to) in transfers {
+                let tag = next_tag(from, to)?;
+                let sender = of_tree[from].get_or_insert_with(empty);
+                sender.sends.push((to, tag));
                 let depth = sender.depth + 1;
-                let receiver = of_tree[transfer.1].get_or_insert_with(empty);
+                let receiver = of_tree[to].get_or_insert_with(empty);
                 receiver.depth = receiver.depth.max(depth);
-                receiver.receives.push((transfer.0, tag));
+                receiver.receives.push((from, tag));
             }
-            first_depth = of_tree[tree.root].as_ref().map_or(0, |role| role.depth);
+            first_depth = of_tree.iter().flatten().map(|role| role.depth).max().unwrap_or(0);
             roles.iter_mut().zip(of_tree).for_each(|(roles, role)| roles.extend(role));
         }
     }

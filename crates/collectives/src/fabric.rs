@@ -21,6 +21,18 @@ pub struct Link {
     pub latency: f64,
 }
 
+/// A switch that takes part in collectives instead of only passing messages on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct InNetwork {
+    /// Its vertex.
+    pub vertex: usize,
+    /// Whether it sends what comes in to several links at once.
+    pub multicast: bool,
+    /// Whether it adds what comes in over several links and sends the sum on.
+    pub reduction: bool,
+}
+
 /// A network. Vertices that are no rank pass data on, as switches do.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -38,6 +50,10 @@ pub struct Fabric {
     /// Whether a message may pass through a rank on its way, by a router beside its processor.
     #[serde(default)]
     pub forwards: bool,
+    /// The switches that copy or add. With the ranks they are the members of trees: ranks are numbered first, and these
+    /// after them in their order here.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub in_network: Vec<InNetwork>,
     /// The routes that messages take, where they are those of a described machine; a schedule has them in its paths.
     #[serde(skip)]
     pub routes: Option<Routes>,
@@ -56,6 +72,29 @@ impl Names {
         match self {
             Names::Count(count) => (0..count).map(|index| format!("{prefix}{index}")).collect(),
             Names::Names(names) => names,
+        }
+    }
+}
+
+/// The switches that can do something: all or none of them, or those with these names.
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum Chosen {
+    All(bool),
+    Names(Vec<String>),
+}
+
+impl Default for Chosen {
+    fn default() -> Chosen {
+        Chosen::All(false)
+    }
+}
+
+impl Chosen {
+    fn has(&self, name: &str) -> bool {
+        match self {
+            Chosen::All(all) => *all,
+            Chosen::Names(names) => names.iter().any(|known| known == name),
         }
     }
 }
@@ -83,6 +122,10 @@ struct File {
     message_seconds: f64,
     #[serde(default)]
     forwards: bool,
+    #[serde(default)]
+    multicast: Chosen,
+    #[serde(default)]
+    reduction: Chosen,
 }
 
 /// More vertices than this are no graph to compile for: tables of pairs of ranks would not fit.
@@ -149,15 +192,45 @@ impl Fabric {
             links: kept.iter().map(|&index| link(index)).collect(),
             message_seconds: protocol.send_overhead + protocol.receive_overhead,
             forwards: topology.is_direct() && machine.switching != Switching::StoreAndForward,
+            in_network: Vec::new(),
             routes: Routes::of_machine(machine, &kept),
         };
+        let fabric = fabric.with_switches(machine.multicast, machine.reduction)?;
         fabric.check().map(|()| fabric)
+    }
+
+    /// The same network, all of whose switches copy (`multicast`), add (`reduction`), do both or neither.
+    ///
+    /// # Errors
+    /// Where it has no switches that could.
+    ///
+    /// # Examples
+    /// ```
+    /// use weft_collectives::Fabric;
+    ///
+    /// let nodes = Fabric::of_machine(&weft_machine::find("hgx-h100").unwrap()).unwrap();
+    /// assert_eq!(nodes.with_switches(true, true).unwrap().in_network.len(), 1);
+    /// ```
+    pub fn with_switches(mut self, multicast: bool, reduction: bool) -> Result<Fabric, CollectiveError> {
+        self.in_network.clear();
+        if !multicast && !reduction {
+            return Ok(self);
+        }
+        let rank_of = self.rank_of();
+        let switches = (0..self.vertices.len()).filter(|&vertex| rank_of[vertex].is_none());
+        self.in_network = switches.map(|vertex| InNetwork { vertex, multicast, reduction }).collect();
+        if self.in_network.is_empty() {
+            let name = &self.name;
+            return Err(CollectiveError::new(format!("{name}: it has no switches that could copy or add")));
+        }
+        Ok(self)
     }
 
     /// A graph that a user has written: JSON with `nodes` and `switches` (how many there are, or their names), `links`
     /// (`from`, `to`, `bandwidth` in bytes a second, `latency` in seconds, `duplex` for one link each way), and
     /// `message_seconds` for the processors' part of a message, and `forwards` where routers beside the nodes pass messages
-    /// on. `path` is what messages call it.
+    /// on; `multicast` and `reduction` say which switches copy and add (true for all, or their names). `path` is what
+    /// messages call it.
     ///
     /// # Errors
     /// For text that is no such graph, with what is wrong in it.
@@ -206,9 +279,10 @@ impl Fabric {
             }
         }
         let name = file.name.unwrap_or_else(|| path.to_owned());
-        let File { message_seconds, forwards, .. } = file;
-        let fabric =
-            Fabric { name, vertices, ranks: (0..nodes).collect(), links, message_seconds, forwards, routes: None };
+        let File { message_seconds, forwards, multicast, reduction, .. } = file;
+        let in_network = in_network(&vertices, nodes, &multicast, &reduction).map_err(wrong)?;
+        let ranks = (0..nodes).collect();
+        let fabric = Fabric { name, vertices, ranks, links, message_seconds, forwards, in_network, routes: None };
         fabric.check().map_err(|error| wrong(error.to_string()))?;
         Ok(fabric)
     }
@@ -282,11 +356,43 @@ impl Fabric {
         kept
     }
 
-    /// Every link the other way round: what reduces on this network is what distributes on that one, backwards.
+    /// Every link the other way round: what reduces on this network is what distributes on that one, backwards. Switches
+    /// that add copy there, and those that copy add.
     pub fn reversed(&self) -> Fabric {
         let reverse = |link: &Link| Link { from: link.to, to: link.from, ..*link };
+        let turned =
+            |switch: &InNetwork| InNetwork { multicast: switch.reduction, reduction: switch.multicast, ..*switch };
         let routes = self.routes.as_ref().map(Routes::reversed);
-        Fabric { links: self.links.iter().map(reverse).collect(), routes, ..self.clone() }
+        let in_network = self.in_network.iter().map(turned).collect();
+        Fabric { links: self.links.iter().map(reverse).collect(), in_network, routes, ..self.clone() }
+    }
+
+    /// How many members trees may have: ranks, and switches that copy or add.
+    pub fn members(&self) -> usize {
+        self.ranks.len() + self.in_network.len()
+    }
+
+    /// The switch that a member is, if it is no rank.
+    pub fn switch(&self, member: usize) -> Option<&InNetwork> {
+        self.in_network.get(member.checked_sub(self.ranks.len())?)
+    }
+
+    /// The vertex of a member of trees, if there is such a member.
+    pub fn vertex_of(&self, member: usize) -> Option<usize> {
+        self.ranks.get(member).copied().or_else(|| self.switch(member).map(|switch| switch.vertex))
+    }
+
+    /// The member of every vertex that is one.
+    pub fn member_of(&self) -> Vec<Option<usize>> {
+        let mut member_of = self.rank_of();
+        let switches = self.in_network.iter().zip(self.ranks.len()..);
+        switches.for_each(|(switch, member)| member_of[switch.vertex] = Some(member));
+        member_of
+    }
+
+    /// What a member's processor does for a message that it sends or receives, s: nothing in a switch.
+    pub fn own_seconds(&self, member: usize) -> f64 {
+        if member < self.ranks.len() { self.message_seconds / 2.0 } else { 0.0 }
     }
 
     /// The rank of every vertex that is one.
@@ -324,6 +430,23 @@ impl Fabric {
                 Some(taken) => *taken = true,
             }
         }
+        for switch in &self.in_network {
+            match is_rank.get_mut(switch.vertex) {
+                None => {
+                    let vertex = switch.vertex;
+                    return Err(CollectiveError::new(format!("vertex {vertex} copies or adds, which there is not")));
+                }
+                Some(known) if *known => {
+                    let name = &self.vertices[switch.vertex];
+                    return Err(CollectiveError::new(format!("'{name}' copies or adds: it is a rank, or named twice")));
+                }
+                Some(known) => *known = true,
+            }
+            if !switch.multicast && !switch.reduction {
+                let name = &self.vertices[switch.vertex];
+                return Err(CollectiveError::new(format!("'{name}' is listed and neither copies nor adds")));
+            }
+        }
         self.links.iter().enumerate().try_for_each(|(number, link)| self.check_link(number, link))
     }
 
@@ -347,4 +470,28 @@ impl Fabric {
         }
         Ok(())
     }
+}
+
+/// The switches after the nodes that copy or add, by what a graph's file says.
+fn in_network(
+    vertices: &[String],
+    nodes: usize,
+    multicast: &Chosen,
+    reduction: &Chosen,
+) -> Result<Vec<InNetwork>, String> {
+    let switches = &vertices[nodes..];
+    for (key, chosen) in [("multicast", multicast), ("reduction", reduction)] {
+        if let Chosen::Names(names) = chosen
+            && let Some(name) = names.iter().find(|name| !switches.contains(name))
+        {
+            return Err(format!("{key}: no switch is called '{name}'; switches lists the names"));
+        }
+    }
+    let switch = |(name, vertex): (&String, usize)| InNetwork {
+        vertex,
+        multicast: multicast.has(name),
+        reduction: reduction.has(name),
+    };
+    let all = switches.iter().zip(nodes..).map(switch);
+    Ok(all.filter(|switch| switch.multicast || switch.reduction).collect())
 }

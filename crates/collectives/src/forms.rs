@@ -569,6 +569,7 @@ mod tests {
             links: links.map(link).filter(|link| link.from != link.to).collect(),
             message_seconds: 1e-6,
             forwards,
+            in_network: Vec::new(),
             routes: None,
         }
     }

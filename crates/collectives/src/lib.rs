@@ -18,6 +18,7 @@ mod fabric;
 pub mod flow;
 mod forms;
 mod greedy;
+mod in_network;
 mod logical;
 mod merge;
 mod needed;
@@ -34,6 +35,7 @@ mod schedule;
 mod shallow;
 mod simplex;
 mod spreading;
+mod stand_in;
 mod steps;
 mod switches;
 mod symmetric;
@@ -42,7 +44,7 @@ mod verify;
 
 pub use compile::{DEFAULT_EFFORT, Method, Request, alternatives, compile};
 pub use error::CollectiveError;
-pub use fabric::{Fabric, Link};
+pub use fabric::{Fabric, InNetwork, Link};
 pub use routes::{Routes, unpredicted};
 pub use schedule::{
     Bound, Collective, Exchange, KIND, Message, Operation, Round, Schedule, Stage, Transfer, Tree, shards,

@@ -6,7 +6,8 @@
 //! were made before; every other part gets one more afterwards. An element thus leaves parts at least 2 (k - 1) times
 //! (the count of one-way calls in gossiping: Harary and Schwenk 1974), and enters them as often: 2 (k - 1) times the bytes
 //! of the buffer, over the bandwidth out of all parts, is a bound of time. With every rank a part of its own it is that of
-//! Patarasuk and Yuan 2009. Whoever codes several elements into one is not bound by it, nor switches that copy or add.
+//! Patarasuk and Yuan 2009. Whoever codes several elements into one is not bound by it. Switches that copy or add have to be
+//! in parts that have ranks: outside of them they would bring one sum of several parts to several others.
 //!
 //! Where every link has one back that is as fast and all vertices are ranks, the best of all divisions is reached, by trees
 //! that reduce on the way up and copy on the way down at the same time (Tutte 1961, Nash-Williams 1961).
@@ -66,7 +67,8 @@ fn seconds(partition: &Option<Partition>) -> f64 {
     partition.as_ref().map_or(0.0, Partition::seconds)
 }
 
-/// The parts that have ranks, and the bandwidth around them. `None` where there are fewer than two, or no links.
+/// The parts that have ranks, and the bandwidth around them. `None` where there are fewer than two, or no links, or where a
+/// switch that copies or adds is in none.
 fn partition(fabric: &Fabric, part_of: &[usize]) -> Option<Partition> {
     let mut number = vec![usize::MAX; part_of.len()];
     let mut count = 0;
@@ -76,6 +78,9 @@ fn partition(fabric: &Fabric, part_of: &[usize]) -> Option<Partition> {
             *number = count;
             count += 1;
         }
+    }
+    if fabric.in_network.iter().any(|switch| number[part_of[switch.vertex]] == usize::MAX) {
+        return None;
     }
     let mut parts = vec![Vec::new(); count];
     for (vertex, &part) in part_of.iter().enumerate().filter(|(_, part)| number[**part] != usize::MAX) {
@@ -167,6 +172,7 @@ mod tests {
             links: links.iter().map(link).collect(),
             message_seconds: 0.0,
             forwards: false,
+            in_network: Vec::new(),
             routes: None,
         }
     }

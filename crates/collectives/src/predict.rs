@@ -144,7 +144,7 @@ struct Pipeline<'a> {
     stage: &'a Stage,
     /// Of each link the seconds of all bytes that it carries, and of those that one rank puts on it in one tree, at most.
     loads: Vec<(f64, f64)>,
-    /// Of each rank the overheads for a piece of every tree, and for one of the tree in which it has most messages.
+    /// Of each member the overheads for a piece of every tree, and for one of the tree in which it has most messages.
     overheads: Vec<(f64, f64)>,
     /// Until when each link is busy with the piece in hand, the number of that piece, and who has put it on the link.
     busy: Vec<(f64, usize, usize)>,
@@ -155,10 +155,9 @@ impl<'a> Pipeline<'a> {
     fn of(fabric: &'a Fabric, stage: &'a Stage) -> Pipeline<'a> {
         let bytes = link_bytes(fabric, stage);
         let mut largest = vec![0.0f64; fabric.links.len()];
-        let mut overheads = vec![(0.0f64, 0.0f64); fabric.ranks.len()];
-        let own = fabric.message_seconds / 2.0;
+        let mut overheads = vec![(0.0f64, 0.0f64); fabric.members()];
         let mut of_rank = vec![(0.0, 0, 0); fabric.links.len()];
-        let mut messages = vec![0.0; fabric.ranks.len()];
+        let mut messages = vec![0.0; fabric.members()];
         for (number, tree) in stage.trees.iter().filter(|tree| tree.bytes > 0).enumerate() {
             let (reductions, copies) = tree.halves(stage.operation);
             let from_near =
@@ -172,8 +171,8 @@ impl<'a> Pipeline<'a> {
                     *sum += tree.bytes as f64 / fabric.links[link as usize].bandwidth;
                     largest[link as usize] = largest[link as usize].max(*sum);
                 }
-                messages[*from] += own;
-                messages[*to] += own;
+                messages[*from] += fabric.own_seconds(*from);
+                messages[*to] += fabric.own_seconds(*to);
             }
             for rank in tree.transfers.iter().flat_map(|transfer| [transfer.0, transfer.1]) {
                 let added = std::mem::take(&mut messages[rank]);
@@ -212,10 +211,12 @@ impl<'a> Pipeline<'a> {
     fn below_root<'b>(&mut self, bytes: f64, transfers: impl Iterator<Item = (usize, usize, &'b [u32])>) -> f64 {
         let Pipeline { fabric, busy, piece, .. } = self;
         *piece += 1;
-        let own = fabric.message_seconds / 2.0;
-        let (mut ready, mut last) = (vec![0.0f64; fabric.ranks.len()], 0.0f64);
+        // When a member can send the first byte of the piece, and when it has the last one: a switch passes bytes on as they
+        // come, a rank when all are there.
+        let (mut ready, mut whole) = (vec![0.0f64; fabric.members()], vec![0.0f64; fabric.members()]);
+        let mut last = 0.0f64;
         for (near, far, links) in transfers {
-            ready[near] += own;
+            ready[near] += fabric.own_seconds(near);
             let path = || links.iter().map(|&link| (link as usize, &fabric.links[link as usize]));
             // What others put on a link is not in the order of time here, and counted with what it carries in all.
             let free = |(until, of, by)| if (of, by) == (*piece, near) { until } else { 0.0 };
@@ -223,8 +224,9 @@ impl<'a> Pipeline<'a> {
             let latency: f64 = path().map(|(_, link)| link.latency).sum();
             let slowest = path().map(|(_, link)| link.bandwidth).fold(f64::INFINITY, f64::min);
             path().for_each(|(link, of)| busy[link] = (start + bytes / of.bandwidth, *piece, near));
-            ready[far] = start + latency + bytes / slowest + own;
-            last = last.max(ready[far]);
+            whole[far] = f64::max(start + latency + bytes / slowest, whole[near] + latency) + fabric.own_seconds(far);
+            ready[far] = if fabric.switch(far).is_some() { start + latency } else { whole[far] };
+            last = last.max(whole[far]);
         }
         last
     }

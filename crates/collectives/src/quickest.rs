@@ -80,6 +80,7 @@ mod tests {
             links,
             message_seconds: 0.0,
             forwards: false,
+            in_network: Vec::new(),
             routes: None,
         }
     }

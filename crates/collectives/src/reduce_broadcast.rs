@@ -21,6 +21,7 @@ use weft_base::Interrupt;
 use crate::bound_of_exchange;
 use crate::cheapest::{Router, Trees, trees};
 use crate::fabric::Fabric;
+use crate::in_network::Pairs;
 use crate::partition::{self, Partition};
 use crate::predict;
 use crate::rooted::{costs, soonest};
@@ -65,6 +66,9 @@ const FINE: i64 = 1 << 20;
 
 /// The trees of a piece, and how many parts of the buffer it has.
 type Weighted = (Trees, i64);
+
+/// Trees that are cheap by prices of links, and what they cost.
+type Cheapest<'a> = dyn Fn(&[f64]) -> Option<(f64, Trees)> + 'a;
 
 /// Trees that reduce and copy at the same time, where by bandwidth alone they are faster than the best of two stages.
 pub struct Overlapped {
@@ -114,7 +118,8 @@ fn stage(fabric: &Fabric, bytes: u64, element: u64, two_stages: f64, interrupt: 
     if two_stages * ENOUGH <= least.max(of_cut.seconds) {
         return None;
     }
-    let (mut packed, prices) = packed(fabric, interrupt)?;
+    let router = Router::of(fabric);
+    let (mut packed, prices) = packed(fabric, &|prices| router.cheapest(prices), interrupt)?;
     // The widest first: then the widest ranges are next to each other in the file.
     packed.sort_by_key(|tree| Reverse(tree.1));
     let partition = partition::best_by_prices(fabric, &prices, partition);
@@ -140,6 +145,33 @@ pub fn single(fabric: &Fabric, bytes: u64, element: u64) -> Option<Stage> {
     (0..fabric.ranks.len()).filter_map(of_root).min_by(|a, b| a.seconds.total_cmp(&b.seconds))
 }
 
+/// Allreduces of `bytes` over trees through switches that add and copy: a single tree whose paths are the quickest, and trees
+/// that share the links well. None where no switch does so.
+pub fn through_switches(
+    fabric: &Fabric,
+    bytes: u64,
+    element: u64,
+    effort: f64,
+    interrupt: &Interrupt,
+) -> [Option<Stage>; 2] {
+    let Some(pairs) = Pairs::of(fabric) else { return [None, None] };
+    let bound = bound_of_exchange::bound(fabric, Collective::Allreduce, bytes, element);
+    let stage = |packed: Vec<Weighted>| stage_of(fabric, packed, bound.clone(), bytes, element);
+    let quick = pairs.quick(bytes).into_iter().filter_map(|trees| stage(vec![(trees, 1)]));
+    let quick = quick.min_by(|a, b| a.seconds.total_cmp(&b.seconds));
+    let rate = bytes as f64 / bound.seconds;
+    // Where one tree after another comes to the bound, no programme is needed.
+    let rounds = pairs.packed(rate, effort, interrupt).and_then(stage);
+    let is_enough = rounds.as_ref().is_some_and(|stage| stage.rate >= rate * ENOUGH) || !is_small(fabric);
+    let solved = if is_enough { None } else { packed(fabric, &|prices| pairs.cheapest(prices), interrupt) };
+    let solved = solved.and_then(|(trees, prices)| {
+        let partition = partition::best_by_prices(fabric, &prices, None);
+        let bound = bound_of_exchange::higher(bound.clone(), partition, bytes);
+        stage_of(fabric, trees, bound, bytes, element)
+    });
+    [quick, rounds.into_iter().chain(solved).max_by(|a, b| a.rate.total_cmp(&b.rate))]
+}
+
 /// Whether trees are looked for within seconds.
 fn is_small(fabric: &Fabric) -> bool {
     fabric.links.len() <= MAX_LINKS && fabric.links.len() * fabric.ranks.len() <= MAX_SIZE
@@ -161,7 +193,8 @@ fn stage_of(fabric: &Fabric, packed: Vec<Weighted>, bound: Bound, bytes: u64, el
         .map(|(trees, weight)| {
             let (start, bytes) = range(weight);
             let Trees { root, reducing, copying } = trees;
-            Tree { root, weight, start, bytes, transfers: [reducing, copying].concat() }
+            let reductions = (reducing.len() != copying.len()).then_some(reducing.len());
+            Tree { root, weight, start, bytes, transfers: [reducing, copying].concat(), reductions }
         })
         .collect();
     let operation = Operation::ReduceBroadcast;
@@ -174,10 +207,9 @@ fn stage_of(fabric: &Fabric, packed: Vec<Weighted>, bound: Bound, bytes: u64, el
 }
 
 /// Trees with whole weights, and the prices of links by which the bound of all trees is lowest.
-fn packed(fabric: &Fabric, interrupt: &Interrupt) -> Option<(Vec<Weighted>, Vec<f64>)> {
+fn packed(fabric: &Fabric, cheapest: &Cheapest, interrupt: &Interrupt) -> Option<(Vec<Weighted>, Vec<f64>)> {
     let largest = fabric.links.iter().map(|link| link.bandwidth).fold(0.0, f64::max);
     let capacities: Vec<f64> = fabric.links.iter().map(|link| link.bandwidth / largest).collect();
-    let router = Router::of(fabric);
     let mut program = Program::new(capacities.clone(), vec![(0.0, f64::INFINITY); capacities.len()]);
     let mut packed: Vec<Trees> = Vec::new();
     let mut prices: Vec<f64> = capacities.iter().map(|capacity| 1.0 / capacity).collect();
@@ -187,7 +219,7 @@ fn packed(fabric: &Fabric, interrupt: &Interrupt) -> Option<(Vec<Weighted>, Vec<
         if interrupt.is_requested() {
             return None;
         }
-        let trees = lowest.next(&router, &capacities, &prices)?;
+        let trees = lowest.next(cheapest, &capacities, &prices)?;
         if !packed.is_empty() && (worth(&prices, &capacities) >= lowest.most * ENOUGH || program.work() > max_work) {
             break;
         }
@@ -221,12 +253,12 @@ impl Lowest {
     /// Trees that are cheap by `prices`. They are the cheapest by a mixture of these and of the prices of the bound: the
     /// prices of a few trees alone change much with each tree that is added (smoothing, Wentges 1997). Where those trees are
     /// not cheap by `prices`, the mixture has lowered the bound, and less of it is tried.
-    fn next(&mut self, router: &Router, capacities: &[f64], prices: &[f64]) -> Option<Trees> {
+    fn next(&mut self, cheapest: &Cheapest, capacities: &[f64], prices: &[f64]) -> Option<Trees> {
         let mut share = if self.most.is_finite() { SMOOTHING } else { 0.0 };
         loop {
             let mixed = |(price, lowest): (&f64, &f64)| lowest * share + price * (1.0 - share);
             let mixed: Vec<f64> = prices.iter().zip(&self.prices).map(mixed).collect();
-            let (cost, trees) = router.cheapest(&mixed)?;
+            let (cost, trees) = cheapest(&mixed)?;
             let most = worth(&mixed, capacities) / cost;
             if most < self.most {
                 *self = Lowest { most, prices: mixed.iter().map(|price| price / cost).collect() };
@@ -272,6 +304,7 @@ mod tests {
             links: links.iter().flat_map(both).collect(),
             message_seconds: 1e-6,
             forwards: false,
+            in_network: Vec::new(),
             routes: None,
         }
     }
@@ -428,11 +461,12 @@ mod tests {
         ends.retain(|(from, to)| from != to);
         let joined: Vec<_> = ends.into_iter().map(|(from, to)| (from, to, random.random_range(5e9..400e9))).collect();
         for fabric in [torus([3, 5, 3]), network(26, 48, &joined)] {
-            let (packed, prices) = packed(&fabric, &Interrupt::NEVER).unwrap();
+            let router = Router::of(&fabric);
+            let (packed, prices) = packed(&fabric, &|prices| router.cheapest(prices), &Interrupt::NEVER).unwrap();
             let stage =
                 stage_of(&fabric, packed, bound_of_exchange::bound(&fabric, Collective::Allreduce, 4096, 4), 4096, 4);
             // No tree costs less than one by these prices, so that all of them let through what links are worth.
-            let (cost, _) = Router::of(&fabric).cheapest(&prices).unwrap();
+            let (cost, _) = router.cheapest(&prices).unwrap();
             let most: f64 = prices.iter().zip(&fabric.links).map(|(price, link)| price * link.bandwidth).sum();
             assert!(cost > 1.0 - 1e-9, "{cost}");
             let rate = stage.unwrap().rate;

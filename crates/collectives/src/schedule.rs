@@ -69,12 +69,13 @@ pub enum Operation {
     ReduceBroadcast,
 }
 
-/// A transfer between two ranks, over links.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+/// A transfer between two ranks, over links. In trees, switches that copy or add ([`Fabric::in_network`]) send and receive
+/// too, and are numbered after the ranks.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Transfer(
-    /// The rank that sends.
+    /// The member that sends.
     pub usize,
-    /// The rank that receives.
+    /// The member that receives.
     pub usize,
     /// The links, in order.
     pub Vec<u32>,
@@ -84,7 +85,7 @@ pub struct Transfer(
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Tree {
-    /// The rank that has the range before copying, or after reducing; any rank where both are done at the same time.
+    /// The rank that has the range before copying, or after reducing; any member where both are done at the same time.
     pub root: usize,
     /// The share of the root's data, in parts of the stage's `parts`; of the buffer where both are done at the same time.
     pub weight: i64,
@@ -92,8 +93,13 @@ pub struct Tree {
     pub start: u64,
     /// How many bytes.
     pub bytes: u64,
-    /// In an order in which they can happen; the first half reduces and the second half copies where both are done.
+    /// In an order in which they can happen; the first half reduces and the second half copies where both are done and
+    /// nothing else is said.
     pub transfers: Vec<Transfer>,
+    /// Where both are done, how many transfers reduce, if that is not half of them: other switches take part on the way
+    /// back.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reductions: Option<usize>,
 }
 
 impl Tree {
@@ -102,7 +108,7 @@ impl Tree {
         self.transfers.split_at(match operation {
             Operation::Copy => 0,
             Operation::Reduce => self.transfers.len(),
-            Operation::ReduceBroadcast => self.transfers.len() / 2,
+            Operation::ReduceBroadcast => self.reductions.unwrap_or(self.transfers.len() / 2),
         })
     }
 }
@@ -247,6 +253,19 @@ impl Schedule {
         }
     }
 
+    /// Seconds by bandwidth alone.
+    pub fn transmission(&self) -> f64 {
+        if let Some(exchange) = &self.exchange {
+            return exchange.transmission(&self.fabric);
+        }
+        let shares = |stage: &Stage| match stage.operation {
+            Operation::ReduceBroadcast => 1.0,
+            _ if self.collective.has_root() => 1.0,
+            _ => 1.0 / self.fabric.ranks.len() as f64,
+        };
+        self.stages.iter().map(|stage| self.bytes as f64 * shares(stage) / stage.rate).sum()
+    }
+
     /// The throughput by bandwidth alone in parts of the certified bound, at most 1.
     pub fn efficiency(&self) -> f64 {
         if let Some(exchange) = &self.exchange {
@@ -286,10 +305,18 @@ impl Schedule {
         if stage.translated.is_some() { self.fabric.ranks.len() as u64 } else { 1 }
     }
 
+    /// Whether switches copy or add in its trees.
+    pub fn has_switches(&self) -> bool {
+        let ranks = self.fabric.ranks.len();
+        let mut transfers = self.stages.iter().flat_map(|stage| &stage.trees).flat_map(|tree| &tree.transfers);
+        transfers.any(|transfer| transfer.0 >= ranks || transfer.1 >= ranks)
+    }
+
     /// What people call the way in which it is done.
     pub fn form(&self) -> &str {
         match &self.exchange {
             Some(exchange) => &exchange.form,
+            None if self.has_switches() => "in-network trees",
             None if self.stages.iter().all(|stage| stage.merged) => "merged trees",
             None if self.stages.iter().all(|stage| stage.operation == Operation::ReduceBroadcast) => {
                 "reduce-broadcast trees"

@@ -148,6 +148,7 @@ mod tests {
             links,
             message_seconds: 1e-6,
             forwards: false,
+            in_network: Vec::new(),
             routes: None,
         }
     }

@@ -22,6 +22,7 @@ fn network(name: &str, ranks: usize, switches: usize, links: &[(usize, usize, f6
         links: links.iter().flat_map(both).collect(),
         message_seconds: 1e-6,
         forwards: false,
+        in_network: Vec::new(),
         routes: None,
     }
 }
@@ -51,6 +52,7 @@ fn of_topology(name: &str, topology: &Topology, missing: Option<usize>) -> Fabri
         links,
         message_seconds: 1e-6,
         forwards: false,
+        in_network: Vec::new(),
         routes: None,
     }
 }

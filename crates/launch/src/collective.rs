@@ -136,6 +136,12 @@ fn executed(
     phantom: bool,
     interrupt: &Interrupt,
 ) -> Result<f64, LaunchError> {
+    if schedule.has_switches() {
+        return Err(LaunchError::Usage(format!(
+            "switches copy or add in this {}, which virtual time does not know; what is predicted is all there is",
+            schedule.collective.name()
+        )));
+    }
     let program = Timed::new(schedule.clone(), phantom, 1).map_err(usage)?;
     let options = Options { trace: false, traffic: false, interrupt: interrupt.clone() };
     let outcome = weft_sim::run(machine, &Placement::listed(&schedule.fabric.ranks), &program, &options)?;

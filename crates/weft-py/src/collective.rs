@@ -39,6 +39,12 @@ impl PyFabric {
         Ok(PyFabric { fabric: Arc::new(fabric), unpredicted: self.unpredicted })
     }
 
+    /// The same network, all of whose switches copy, add, do both or neither. Raises UsageError.
+    fn with_switches(&self, multicast: bool, reduction: bool) -> PyResult<PyFabric> {
+        let fabric = (*self.fabric).clone().with_switches(multicast, reduction).map_err(usage)?;
+        Ok(PyFabric { fabric: Arc::new(fabric), unpredicted: self.unpredicted })
+    }
+
     /// What people call it.
     #[getter]
     fn name(&self) -> &str {
@@ -162,6 +168,12 @@ impl PyCollectiveSchedule {
     #[getter]
     fn form(&self) -> &str {
         self.0.form()
+    }
+
+    /// Whether switches copy or add in its trees.
+    #[getter]
+    fn has_switches(&self) -> bool {
+        self.0.has_switches()
     }
 
     /// How many messages its execution sends.

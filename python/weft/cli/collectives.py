@@ -72,6 +72,7 @@ def compile(
     element: int,
     method: str,
     effort: float,
+    in_network: str | None,
     output: Path | None,
     force: bool,
     shown: outputs.Format,
@@ -85,8 +86,9 @@ def compile(
 
     def compiled(method: str) -> Collective:
         return collectives.compile(
-            collective, on, length or "", nodes=group, root=root, element_bytes=element, method=method, effort=effort
-        )
+            collective, on, length or "", nodes=group, root=root, element_bytes=element, method=method, effort=effort,
+            in_network=in_network,
+        )  # fmt: skip
 
     chosen = compiled(method)
     schedule = chosen.schedule
@@ -95,7 +97,9 @@ def compile(
     if says:
         _summary(schedule, chosen.unpredicted)
         _considered(chosen)
-    is_of_form = schedule.form not in ("trees", "reduce-broadcast trees") and schedule.efficiency < _NEAR
+    is_of_form = (
+        schedule.form not in ("trees", "reduce-broadcast trees", "in-network trees") and schedule.efficiency < _NEAR
+    )
     if says and not chosen.interrupted and method == "auto" and is_of_form:
         typer.echo(f"  --method throughput {_by_trees(compiled)}")
     if output is not None:
@@ -154,6 +158,8 @@ def _summary(schedule: CollectiveSchedule, unpredicted: str | None = None) -> No
     typer.echo(f"  predicted           {units.seconds(schedule.predicted_seconds)}")
     if unpredicted is not None:
         typer.echo(f"    not knowing       {unpredicted}")
+    if schedule.has_switches:
+        typer.echo("    not in            virtual time, which knows no switches that copy or add")
     typer.echo(f"    at least          {units.seconds(schedule.bound_seconds)}  ({_scope(schedule)})")
     typer.echo(f"  bandwidth           {units.rate(optimum * schedule.efficiency)}  (buffer by time, for long buffers)")
     typer.echo(f"    at most           {units.rate(optimum)}  (certified; {schedule.efficiency:.2%} of it is reached)")

@@ -31,6 +31,7 @@ weft compile random:8 --on iwarp64 --effort 600 -o long.json --resume  # continu
 weft compile allreduce --on rail-h100 --bytes 64M -o allreduce.json  # a collective: trees, and how near the optimum
 weft compile allgather --on graph.json --bytes 1M  # on a graph: nodes, switches, links with bandwidth and latency
 weft compile broadcast --on tpu-v4 --nodes 0,1,16,17 --root 2 --bytes 1M  # within a group, from its rank 2
+weft compile allreduce --on hgx-h100 --bytes 1M --in-network both  # switches add and copy (NVLink SHARP)
 weft compile --patterns  # the named patterns
 """
 
@@ -66,6 +67,15 @@ class Method(enum.StrEnum):
     MESSAGES = "messages"
     THROUGHPUT = "throughput"
     LATENCY = "latency"
+
+
+class InNetwork(enum.StrEnum):
+    """What switches do in a collective beside passing messages on."""
+
+    MULTICAST = "multicast"
+    REDUCTION = "reduction"
+    BOTH = "both"
+    NONE = "none"
 
 
 _OF_PATTERNS = (Method.PHASES, Method.MESSAGES)
@@ -133,6 +143,14 @@ def compile(
             "long buffers (throughput) or short ones (latency), or the fastest (auto).",
         ),
     ] = Method.AUTO,
+    in_network: Annotated[
+        InNetwork | None,
+        typer.Option(
+            "--in-network",
+            help="What switches do in a collective beside passing messages on: copy (multicast), add (reduction), "
+            "both, none (what the machine file or graph says).",
+        ),
+    ] = None,
     output: Annotated[
         Path | None, typer.Option("--output", "-o", help="Write the schedule here (.json, or packed .json.gz).")
     ] = None,
@@ -181,6 +199,7 @@ def compile(
     from weft.conset import compiling, storing
     from weft.conset import pattern as find_pattern
     from weft.files import deliver
+    from weft.inputs import quoted
 
     if patterns:
         _show_patterns(shown)
@@ -190,6 +209,8 @@ def compile(
     if on is None:
         raise UsageError("expected a machine: --on iwarp64, say (weft machines lists them)")
     is_collective = collectives.is_compiled(pattern, bytes, nodes, root)
+    if in_network is not None and not is_collective:
+        raise UsageError(f"--in-network is of a collective; '{quoted(pattern)}' is none")
     _check_method(method, pattern, is_collective)
     if is_collective:
         of_patterns = {
@@ -209,6 +230,7 @@ def compile(
             element,
             method.value,
             effort,
+            None if in_network is None else in_network.value,
             output,
             force,
             shown,

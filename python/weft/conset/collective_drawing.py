@@ -37,7 +37,7 @@ def text(schedule: CollectiveSchedule) -> str:
     if "exchange" in content:
         lines += _rounds(content["exchange"])
     for number, stage in enumerate(content["stages"]):
-        lines += _stage(number, stage)
+        lines += _stage(number, stage, member_names(content["fabric"]))
     return "\n".join(lines) + "\n"
 
 
@@ -53,22 +53,34 @@ def _rounds(exchange: dict[str, Any]) -> Iterator[str]:
         yield f"{number:5}  {each['operation']:6}  {len(routes):8,}  {shown:17}  {', '.join(to[:8])}{more}".rstrip()
 
 
-def _stage(number: int, stage: dict[str, Any]) -> Iterator[str]:
+def member_names(fabric: dict[str, Any]) -> list[str]:
+    """What the members of trees are called: ranks by their number, switches that copy or add by their name in quotes.
+
+    Examples
+    --------
+    >>> member_names({"ranks": [0, 1], "vertices": ["a", "b", "hub"], "in_network": [{"vertex": 2}]})
+    ['0', '1', "'hub'"]
+    """
+    switches = [f"'{quoted(fabric['vertices'][switch['vertex']])}'" for switch in fabric.get("in_network", [])]
+    return [str(rank) for rank in range(len(fabric["ranks"]))] + switches
+
+
+def _stage(number: int, stage: dict[str, Any], names: list[str]) -> Iterator[str]:
     trees = stage["trees"]
     root = trees[0]["root"]
     of_root = [tree for tree in trees if tree["root"] == root]
     pieces = "merged messages" if stage["merged"] else f"in {stage['chunks']:,} pieces"
     yield ""
     moved = ", which are moved to all ranks" if stage.get("translated") else ""
-    yield f"stage {number}: {stage['operation']}, {len(trees):,} trees{moved}, {pieces}; of root {root}:"
+    yield f"stage {number}: {stage['operation']}, {len(trees):,} trees{moved}, {pieces}; of root {names[root]}:"
     for index, tree in enumerate(of_root[:4]):
         yield f"  tree {index}: {tree['bytes']:,} bytes from {tree['start']:,}"
         reductions, copies = halves(tree, stage["operation"])
         if copies and reductions and {(end, start) for start, end, _ in reductions} != {(a, b) for a, b, _ in copies}:
             yield "    sums come to the root over"
-            yield from _tree(tree | {"transfers": reductions}, "reduce")
+            yield from _tree(tree | {"transfers": reductions}, "reduce", names)
             yield "    and copies go out over"
-        yield from _tree(tree, stage["operation"])
+        yield from _tree(tree, stage["operation"], names)
     if len(of_root) > 4:
         yield f"  and {len(of_root) - 4:,} more trees"
 
@@ -100,14 +112,14 @@ def ranks_below(tree: dict[str, Any], operation: str) -> dict[int, list[tuple[in
     return below
 
 
-def _tree(tree: dict[str, Any], operation: str) -> Iterator[str]:
-    """The ranks below the root, a step to the right for each transfer; with the links that it crosses."""
+def _tree(tree: dict[str, Any], operation: str, names: list[str]) -> Iterator[str]:
+    """The members below the root, a step to the right for each transfer; with the links that it crosses."""
     below = ranks_below(tree, operation)
     left, lines = [(tree["root"], 0, 0)], 0
     while left and lines < MAX_LINES:
         rank, depth, links = left.pop()
         hops = f"  ({links} links)" if links > 1 else ""
-        yield f"    {'  ' * depth}{rank}{hops}"
+        yield f"    {'  ' * depth}{names[rank]}{hops}"
         lines += 1
         left += [(far, depth + 1, count) for far, count in reversed(below[rank])]
     if left:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from weft import units
 from weft.conset import collective_loads, collective_pictures, drawing
-from weft.conset.collective_drawing import one_way
+from weft.conset.collective_drawing import member_names, one_way
 from weft.conset.collective_loads import Cut, Load
 from weft.conset.schedule_page import EQUAL, LISTED
 from weft.inputs import quoted
@@ -257,14 +257,15 @@ def _trees(content: Content) -> Section:
         section.text = "There is nothing to transfer."
         return section
     # Every stage has its share, so that both of an allreduce are seen.
-    labels = list(_labels_of_trees(content["stages"]))
+    names = member_names(content["fabric"])
+    labels = list(_labels_of_trees(content["stages"], names))
     section.html = _chosen(content, labels, "tree")
     section.notes += _rest(len(labels), len(trees), "tree")
-    section.tables.append(_table_of_trees(trees))
+    section.tables.append(_table_of_trees(trees, names))
     return section
 
 
-def _labels_of_trees(stages: Sequence[Content]) -> Iterator[tuple[int, str, str]]:
+def _labels_of_trees(stages: Sequence[Content], names: Sequence[str]) -> Iterator[tuple[int, str, str]]:
     """Number, stage and name of each tree that is drawn."""
     first = 0
     for index, stage in enumerate(stages):
@@ -272,21 +273,24 @@ def _labels_of_trees(stages: Sequence[Content]) -> Iterator[tuple[int, str, str]
         drawn = _drawn(sizes, DRAWN_PICTURES // len(stages), DRAWN_TRANSFERS // len(stages))
         for number, tree in enumerate(stage["trees"][:drawn], start=first):
             what = f"{units.length(tree['bytes'])} from byte {tree['start']:,}"
-            yield number, f"stage {index}: {stage['operation']}", f"{number}, root {tree['root']}: {what}"
+            yield number, f"stage {index}: {stage['operation']}", f"{number}, root {names[tree['root']]}: {what}"
         first += len(stage["trees"])
 
 
-def _table_of_trees(trees: Sequence[tuple[int, str, Content]]) -> Table:
+def _table_of_trees(trees: Sequence[tuple[int, str, Content]], names: Sequence[str]) -> Table:
     columns = [
         Column("tree"), Column("stage", text=True), Column("root"), Column("first byte"), Column("bytes"),
-        Column("ranks"), Column("levels"), Column("most links of a transfer"),
+        Column("members"), Column("levels"), Column("most links of a transfer"),
     ]  # fmt: skip
     rows = []
     for number, (index, operation, tree) in enumerate(trees[:LISTED]):
         hops = max((len(links) for _, _, links in tree["transfers"]), default=0)
         depth = len(collective_pictures.levels(tree, operation))
-        figures = [tree["root"], tree["start"], tree["bytes"], len(one_way(tree, operation)) + 1, depth, hops]
-        rows.append(Row([count_cell(number), Cell(f"{index}: {operation}"), *map(count_cell, figures)]))
+        figures = [tree["start"], tree["bytes"], len(one_way(tree, operation)) + 1, depth, hops]
+        name = names[tree["root"]]
+        root = count_cell(tree["root"]) if name.isdecimal() else Cell(name)
+        cells = [count_cell(number), Cell(f"{index}: {operation}"), root]
+        rows.append(Row([*cells, *map(count_cell, figures)]))
     return Table(columns, rows, folded=f"Every tree ({listed_words(len(rows), len(trees))})")
 
 

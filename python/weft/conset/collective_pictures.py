@@ -10,7 +10,7 @@ from typing import Any
 from weft import units
 from weft._core import UsageError
 from weft.conset import drawing
-from weft.conset.collective_drawing import one_way, ranks_below
+from weft.conset.collective_drawing import member_names, one_way, ranks_below
 
 Content = dict[str, Any]
 
@@ -79,7 +79,8 @@ def picture(schedule: Content, number: int, style: str = "") -> str:
         return _round(schedule, number, style)
     for stage in schedule["stages"]:
         if number < len(stage["trees"]):
-            return _tree(stage["trees"][number], stage["operation"], style)
+            names = member_names(schedule["fabric"])
+            return _tree(stage["trees"][number], stage["operation"], names, style)
         number -= len(stage["trees"])
     raise ValueError(f"no tree {number}")
 
@@ -152,7 +153,7 @@ def _columns(drawn: list[Level]) -> dict[int, float]:
     return columns
 
 
-def _tree(tree: Content, operation: str, style: str) -> str:
+def _tree(tree: Content, operation: str, names: Sequence[str], style: str) -> str:
     known = levels(tree, operation)
     drawn = _drawn_levels(known)
     columns = _columns(drawn)
@@ -166,23 +167,36 @@ def _tree(tree: Content, operation: str, style: str) -> str:
         for number, level in enumerate(drawn)
         for rank, _, _ in level
     }
-    parts = list(_edges(drawn, at, operation, length, is_labelled))
+    parts = list(_edges(drawn, at, operation, length, names, is_labelled))
     for number, level in enumerate(known[: len(drawn)]):
         y = 24 + height * number + 4
-        label = "root" if number == 0 else f"{len(level):,} rank{'' if len(level) == 1 else 's'}"
+        switches = sum(not names[member].isdecimal() for member, _, _ in level)
+        of_level = [
+            f"{count:,} {what}{'' if count == 1 else suffix}"
+            for count, what, suffix in ((len(level) - switches, "rank", "s"), (switches, "switch", "es"))
+            if count
+        ]
+        label = "root" if number == 0 else ", ".join(of_level)
         parts.append(f'<text x="8" y="{y:.0f}" class="left">{label}</text>')
     for rank, (x, y) in at.items():
+        # A circle is too small for the name of a switch, which is in the titles of the lines to it.
+        label = names[rank] if names[rank].isdecimal() else "S"
         parts.append(f'<circle class="node" cx="{x:.1f}" cy="{y:.0f}" r="11"/>')
-        parts.append(f'<text x="{x:.1f}" y="{y + 3:.0f}" font-size="9" class="number">{rank}</text>')
+        parts.append(f'<text x="{x:.1f}" y="{y + 3:.0f}" font-size="9" class="number">{label}</text>')
     bottom = 24 + height * (len(drawn) - 1) + 24
-    ranks = len(one_way(tree, operation)) + 1
-    more = ranks - len(at)
+    members = len(one_way(tree, operation)) + 1
+    more = members - len(at)
     if more > 0:
         parts.append(f'<text x="8" y="{bottom + 12:.0f}" class="left">and {more:,} more ranks</text>')
         bottom += 20
+    ranks = sum(name.isdecimal() for name in names)
     what = {"copy": "copied from", "reduce": "reduced to"}.get(operation, "reduced to and copied from")
-    said = f"Tree of {ranks:,} ranks on {len(known):,} levels, {length} {what} rank {tree['root']}"
+    said = f"Tree of {ranks:,} ranks on {len(known):,} levels, {length} {what} {_called(names, tree['root'])}"
     return _framed(_MARGIN + step * leaves + (60 if is_labelled else 12), bottom, said, parts, style)
+
+
+def _called(names: Sequence[str], member: int) -> str:
+    return f"rank {member}" if names[member].isdecimal() else names[member]
 
 
 def _edges(
@@ -190,6 +204,7 @@ def _edges(
     at: dict[int, tuple[float, float]],
     operation: str,
     length: str,
+    names: Sequence[str],
     is_labelled: bool,
 ) -> Iterator[str]:
     """The transfers, with an arrow's head in the middle of each that says which of both ends sends."""
@@ -200,6 +215,7 @@ def _edges(
             (x1, y1), (x2, y2) = at[above], at[rank]
             is_upward = operation == "reduce"
             sender, receiver = (rank, above) if is_upward else (above, rank)
+            ends = html.escape(f"{names[sender]} to {names[receiver]}")
             hops = f"{links} link{'' if links == 1 else 's'}"
             point = -4.0 if is_upward else 4.0
             middle = (y1 + y2) / 2
@@ -207,9 +223,7 @@ def _edges(
             # Just before the lower rank, where no two lines of siblings are together.
             head = y2 - 16
             arrow = f"M{x2 - 4:.1f} {head - point:.1f}L{x2:.1f} {head + point:.1f}L{x2 + 4:.1f} {head - point:.1f}"
-            yield (
-                f'<path class="edge" d="{path}{arrow}"><title>{sender} to {receiver}: {length}, {hops}</title></path>'
-            )
+            yield (f'<path class="edge" d="{path}{arrow}"><title>{ends}: {length}, {hops}</title></path>')
             if is_labelled:
                 # On the side that the line does not come from.
                 look, aside = ("right", -8) if x1 > x2 else ("left", 8)

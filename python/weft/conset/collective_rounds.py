@@ -47,7 +47,7 @@ class Round:
 
 
 def rounds(schedule: CollectiveSchedule) -> list[Round]:
-    """The rounds of a verified schedule, in order.
+    """The rounds of a verified schedule between ranks, in order; ranks stand in for switches that copy or add.
 
     Raises
     ------
@@ -71,10 +71,11 @@ def rounds(schedule: CollectiveSchedule) -> list[Round]:
             f"moved to the others; its {schedule.messages:,} messages are too many to be written one by one: compile "
             "for a group of its nodes"
         )
+    size, ranks = content["element_bytes"], schedule.ranks
     return [
         each
         for stage in content["stages"]
-        for each in (_merged if stage["merged"] else _pipelined)(stage, content["element_bytes"])
+        for each in (_merged(stage, size) if stage["merged"] else _pipelined(stage, size, ranks))
     ]
 
 
@@ -101,7 +102,7 @@ def _exchanged(exchange: dict[str, Any], size: int) -> Iterator[Round]:
         yield Round(messages)
 
 
-def _pipelined(stage: dict[str, Any], size: int) -> list[Round]:
+def _pipelined(stage: dict[str, Any], size: int, ranks: int) -> list[Round]:
     """Every piece of a tree is passed on in the round after that in which it came."""
     chunks = stage["chunks"]
     of_round: dict[int, list[Message]] = defaultdict(list)
@@ -109,17 +110,18 @@ def _pipelined(stage: dict[str, Any], size: int) -> list[Round]:
         first, count = tree["start"] // size, tree["bytes"] // size
         cuts = [first + count * chunk // chunks for chunk in range(chunks + 1)]
         begin = 0
-        for is_reduction, transfers in zip((True, False), halves(tree, stage["operation"]), strict=True):
+        for is_reduction, pairs in zip((True, False), between_ranks(tree, stage["operation"], ranks), strict=True):
             # What is copied after it was reduced has come through the transfers to the root.
-            depth: dict[int, int] = defaultdict(int, {tree["root"]: begin})
-            for sender, receiver, _ in transfers:
-                depth[receiver] = max(depth[receiver], depth[sender] + 1)
+            depth: dict[int, int] = {}
+            for sender, receiver in pairs:
+                at = depth.get(sender, begin)
+                depth[receiver] = max(depth.get(receiver, begin), at + 1)
                 for chunk in range(chunks):
                     piece = Range(cuts[chunk], cuts[chunk + 1] - cuts[chunk])
                     if piece.length:
                         message = Message(sender, receiver, (piece,), is_reduction)
-                        of_round[depth[sender] + chunk].append(message)
-            begin = depth[tree["root"]]
+                        of_round[at + chunk].append(message)
+            begin = max(depth.values(), default=begin)
     return [Round(of_round[number]) for number in sorted(of_round)]
 
 
@@ -133,7 +135,47 @@ def halves(tree: dict[str, Any], operation: str) -> tuple[list[Any], list[Any]]:
     """
     transfers = tree["transfers"]
     reductions = {"copy": 0, "reduce": len(transfers), "reduce-broadcast": len(transfers) // 2}[operation]
+    reductions = tree.get("reductions", reductions)
     return transfers[:reductions], transfers[reductions:]
+
+
+Pairs = list[tuple[int, int]]
+"""Senders and receivers."""
+
+
+def between_ranks(tree: dict[str, Any], operation: str, ranks: int) -> tuple[Pairs, Pairs]:
+    """Sender and receiver of the transfers that reduce, and of those that copy, between ranks alone.
+
+    A rank stands in for every switch that adds or copies (they are numbered after the ranks): the one that it sends its
+    sum to, or has its copy from; for a switch at the root a rank whose sum comes over switches only.
+
+    Examples
+    --------
+    >>> through_switch = [[0, 2, [0]], [1, 2, [2]], [2, 0, [1]], [2, 1, [3]]]
+    >>> between_ranks({"root": 2, "transfers": through_switch}, "reduce-broadcast", 2)
+    ([(1, 0)], [(0, 1)])
+    """
+    reductions, copies = halves(tree, operation)
+    root = tree["root"]
+    while root >= ranks:
+        root = next(sender for sender, receiver, _ in reductions if receiver == root)
+    summed: Pairs = []
+    stands_in = {tree["root"]: root}
+    for sender, receiver, _ in reversed(reductions):
+        to = stands_in.get(receiver, receiver)
+        if sender >= ranks:
+            stands_in[sender] = to
+        elif sender != to:
+            summed.append((sender, to))
+    copied: Pairs = []
+    stands_in = {tree["root"]: root}
+    for sender, receiver, _ in copies:
+        by = stands_in.get(sender, sender)
+        if receiver >= ranks:
+            stands_in[receiver] = by
+        elif receiver != root:
+            copied.append((by, receiver))
+    return summed[::-1], copied
 
 
 def _merged(stage: dict[str, Any], size: int) -> list[Round]:

@@ -25,6 +25,10 @@ OPERATORS = ("sum", "product", "maximum", "minimum")
 """What reductions may be: associative and commutative, but for rounding, since trees add in an order of their own."""
 
 
+IN_NETWORK = {"multicast": (True, False), "reduction": (False, True), "both": (True, True), "none": (False, False)}
+"""What switches may do: whether they copy, and whether they add."""
+
+
 @dataclass(frozen=True)
 class Collective:
     """A compiled collective.
@@ -78,7 +82,8 @@ class Collective:
         Raises
         ------
         UsageError
-            For a collective of a graph, which is no machine that messages could be sent on.
+            For a collective of a graph, which is no machine that messages could be sent on, and where switches copy or
+            add, which virtual time does not know.
         RunError
             If a buffer is wrong, or the run fails.
 
@@ -94,7 +99,7 @@ class Collective:
         return self.schedule.simulate(self.described, phantom=not data)
 
     def execute(self, comm: Any, array: npt.NDArray[Any], operator: str = "sum") -> npt.NDArray[Any] | None:
-        """Carry it out over an mpi4py communicator, all ranks together.
+        """Carry it out over an mpi4py communicator, all ranks together. Ranks stand in for switches that copy or add.
 
         Parameters
         ----------
@@ -184,6 +189,7 @@ def compile(
     element_bytes: int = 4,
     method: str = "auto",
     effort: float = 1.0,
+    in_network: str | None = None,
 ) -> Collective:
     """Compile a collective, and verify it.
 
@@ -209,11 +215,15 @@ def compile(
     effort
         Nominal seconds of search. With 0 nothing is executed in virtual time, and trees are packed only where nothing
         else distributes the data. Ctrl-C ends the search and keeps the best so far.
+    in_network
+        What switches do beside passing messages on: `multicast` (they copy), `reduction` (they add), `both` or `none`.
+        Default: what the machine file or graph says.
 
     Raises
     ------
     UsageError
-        For what cannot be compiled: a group of one, nodes without a path between them, fewer elements than ranks.
+        For what cannot be compiled: a group of one, nodes without a path between them, fewer elements than ranks,
+        switches that there are not.
     KeyboardInterrupt
         If Ctrl-C came before there was any schedule.
 
@@ -224,6 +234,12 @@ def compile(
     (16, 1.0)
     """
     network, described = fabric(on)
+    if in_network is not None:
+        if in_network not in IN_NETWORK:
+            raise UsageError(
+                f"in_network: expected one of {', '.join(IN_NETWORK)}, found '{inputs.quoted(in_network)}'"
+            )
+        network = network.with_switches(*IN_NETWORK[in_network])
     if nodes is not None:
         network = network.with_group([inputs.unsigned(node, "nodes") for node in nodes])
     length = units.parse_length(bytes, "bytes") if isinstance(bytes, str) else inputs.unsigned(bytes, "bytes")

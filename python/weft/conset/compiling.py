@@ -61,6 +61,8 @@ def compile(
     root: int = 0,
     element_bytes: int = 4,
     method: str = "auto",
+    effort: float = 1.0,
+    in_network: str | None = None,
 ) -> Collective: ...
 
 
@@ -87,6 +89,7 @@ def compile(
     root: int = 0,
     element_bytes: int = 4,
     method: str = "auto",
+    in_network: str | None = None,
 ) -> Schedule | Collective:
     """Compile a connection set for a machine: phases, routes, times, and lower bounds with certificates.
 
@@ -120,7 +123,7 @@ def compile(
     method
         `phases`, `messages`, or `auto`: by what the schedule is carried out. Of a collective as for
         :func:`weft.conset.collectives.compile`.
-    on, bytes, nodes, root, element_bytes
+    on, bytes, nodes, root, element_bytes, in_network
         Of a collective, as for :func:`weft.conset.collectives.compile`.
 
     Returns
@@ -153,8 +156,10 @@ def compile(
 
         return collectives.compile(
             str(pattern), chosen, bytes, nodes=nodes, root=root, element_bytes=element_bytes, method=method,
-            effort=effort,
+            effort=effort, in_network=in_network,
         )  # fmt: skip
+    if in_network is not None:
+        raise UsageError("in_network is of a collective, whose length is said with bytes")
     if method not in METHODS:
         raise UsageError(f"no method of a pattern is called '{method}'; there are {', '.join(METHODS)}")
     if method == "messages" and not messages:

@@ -11,7 +11,7 @@ import os
 from collections import defaultdict
 from typing import TYPE_CHECKING, Any
 
-from weft import files
+from weft import files, inputs
 from weft._core import ConnectionSet, UsageError
 from weft.conset import collective_c, collective_msccl, msccl
 
@@ -109,6 +109,11 @@ def export_collective(
     if path is not None:
         files.check_output(path, (), force=force)
     schedule.verify()
+    if schedule.has_switches:
+        raise UsageError(
+            f"switches of {inputs.quoted(schedule.machine)} copy or add in this {schedule.collective}, which neither "
+            "MSCCL nor MPI can be told; compile with --in-network none"
+        )
     text = collective_msccl.algorithm(schedule) if shape == "msccl" else collective_c.header(schedule)
     if path is not None:
         files.write_text(text, path)

@@ -216,7 +216,7 @@ def test_of_256_ranks_some_trees_of_both_stages_are_drawn_and_the_rest_is_said(r
 def test_a_chain_longer_than_is_drawn_says_how_many_ranks_are_missing():
     chain = [[rank, rank + 1, [rank]] for rank in range(199)]
     tree = {"root": 0, "weight": 1, "start": 0, "bytes": 8, "transfers": chain}
-    content = {"stages": [{"operation": "copy", "trees": [tree]}]}
+    content = {"fabric": {"ranks": list(range(200))}, "stages": [{"operation": "copy", "trees": [tree]}]}
     picture = ElementTree.fromstring(collective_pictures.svg(content, 0))
     drawn = len(list(picture.iter(f"{SPACE}circle")))
     assert drawn == collective_pictures.DRAWN_LEVELS

@@ -39,6 +39,7 @@ fn torus(extents: &[usize], speeds: &[f64]) -> Fabric {
         links: ends.filter(|(from, to)| from != to).map(link).collect(),
         message_seconds: 1e-6,
         forwards: true,
+        in_network: Vec::new(),
         routes: None,
     }
 }
@@ -225,6 +226,7 @@ fn a_tree_that_reaches_the_bound_is_enough_for_one_root() {
         links: port.chain(between).flat_map(both).collect(),
         message_seconds: 0.0,
         forwards: false,
+        in_network: Vec::new(),
         routes: None,
     };
     for collective in [Collective::Broadcast, Collective::Reduce] {

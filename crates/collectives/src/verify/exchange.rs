@@ -240,6 +240,10 @@ fn check_sets(schedule: &Schedule, bound: &Bound) -> Result<(), String> {
             None => return Err(format!("rank {rank} is in none of its sets")),
         }
     }
+    if let Some(switch) = fabric.in_network.iter().find(|switch| set_of[switch.vertex].is_none()) {
+        let name = &fabric.vertices[switch.vertex];
+        return Err(format!("'{name}' copies or adds and is in none of its sets"));
+    }
     if has_rank.contains(&false) {
         return Err("one of its sets has no rank, so nothing has to leave it".into());
     }

@@ -10,7 +10,7 @@ mod movement;
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::error::CollectiveError;
-use crate::fabric::Fabric;
+use crate::fabric::{Fabric, InNetwork};
 use crate::schedule::{Collective, Operation, Schedule, Stage, Transfer, Tree};
 use movement::Kinds;
 
@@ -91,9 +91,26 @@ impl<'a> Paths<'a> {
 
     /// The links lead from one rank to the other and through no third.
     fn check(&self, from: usize, to: usize, links: &[u32]) -> Result<(), String> {
-        let Some((&start, &end)) = self.fabric.ranks.get(from).zip(self.fabric.ranks.get(to)) else {
-            return Err(format!("from rank {from} to rank {to}, which there are not both"));
+        match (self.fabric.ranks.get(from), self.fabric.ranks.get(to)) {
+            (Some(&start), Some(&end)) => self.check_links(start, end, to, links),
+            _ => Err(format!("from rank {from} to rank {to}, which there are not both")),
+        }
+    }
+
+    /// As [`Paths::check`], where switches that copy or add may be at both ends.
+    fn check_of_members(&self, from: usize, to: usize, links: &[u32]) -> Result<(), String> {
+        let ranks = self.fabric.ranks.len();
+        let vertex = |member: usize| match member.checked_sub(ranks) {
+            None => Some(self.fabric.ranks[member]),
+            Some(switch) => self.fabric.in_network.get(switch).map(|switch| switch.vertex),
         };
+        match (vertex(from), vertex(to)) {
+            (Some(start), Some(end)) => self.check_links(start, end, to, links),
+            _ => Err(format!("from rank {from} to rank {to}, which there are not both")),
+        }
+    }
+
+    fn check_links(&self, start: usize, end: usize, to: usize, links: &[u32]) -> Result<(), String> {
         let mut at = start;
         for (position, &number) in links.iter().enumerate() {
             let Some(link) = self.fabric.links.get(number as usize) else {
@@ -173,33 +190,56 @@ impl Checker<'_> {
 
     fn check_tree(&self, tree: &Tree) -> Result<(), CollectiveError> {
         let wrong = |what: String| Err(CollectiveError::new(what));
-        if tree.root >= self.fabric.ranks.len() || tree.weight <= 0 {
+        let members = self.fabric.ranks.len() + self.fabric.in_network.len();
+        let last = if self.is_both() { members } else { self.fabric.ranks.len() };
+        if tree.root >= last || tree.weight <= 0 {
             return wrong(format!("root {} and weight {}: no such rank or nothing to send", tree.root, tree.weight));
         }
         for (number, transfer) in tree.transfers.iter().enumerate() {
-            if let Err(what) = self.paths.check(transfer.0, transfer.1, &transfer.2) {
+            // Switches take part piece by piece, and are not moved to others.
+            let has_switches = !self.stage.merged && self.kinds.is_none();
+            let check = if has_switches { Paths::check_of_members } else { Paths::check };
+            if let Err(what) = check(&self.paths, transfer.0, transfer.1, &transfer.2) {
                 return wrong(format!("transfer {number}: {what}"));
             }
+        }
+        if tree.reductions.is_some_and(|count| !self.is_both() || count > tree.transfers.len()) {
+            return wrong("it says how many of its transfers reduce, which it cannot have or need not say".into());
         }
         match self.stage.operation {
             Operation::Copy => self.check_copies(tree.root, &tree.transfers),
             Operation::Reduce => self.check_sums(tree.root, &tree.transfers),
             Operation::ReduceBroadcast => {
-                let each = self.fabric.ranks.len() - 1;
-                if tree.transfers.len() != 2 * each {
-                    return wrong(format!("{} transfers, expected {each} there and {each} back", tree.transfers.len()));
-                }
-                let (there, back) = tree.transfers.split_at(each);
+                let (there, back) = tree.transfers.split_at(self.reductions(tree));
                 self.check_sums(tree.root, there)?;
                 self.check_copies(tree.root, back).map_err(|error| CollectiveError::new(format!("back: {error}")))
             }
         }
     }
 
+    /// Who can neither copy nor add may not be sent what it would have to.
+    fn check_switch(
+        &self,
+        member: usize,
+        number: usize,
+        is_able: fn(&InNetwork) -> bool,
+    ) -> Result<(), CollectiveError> {
+        match member.checked_sub(self.fabric.ranks.len()).map(|switch| &self.fabric.in_network[switch]) {
+            Some(switch) if !is_able(switch) => {
+                let name = &self.fabric.vertices[switch.vertex];
+                Err(CollectiveError::new(format!("transfer {number}: '{name}' cannot do what it is to do")))
+            }
+            _ => Ok(()),
+        }
+    }
+
     fn check_copies(&self, root: usize, transfers: &[Transfer]) -> Result<(), CollectiveError> {
-        let mut has = vec![false; self.fabric.ranks.len()];
+        let ranks = self.fabric.ranks.len();
+        let mut has = vec![false; ranks + self.fabric.in_network.len()];
+        let mut sends = has.clone();
         has[root] = true;
         for (number, transfer) in transfers.iter().enumerate() {
+            self.check_switch(transfer.0, number, |switch| switch.multicast)?;
             if !has[transfer.0] {
                 let what = format!("transfer {number}: rank {} sends what it does not have yet", transfer.0);
                 return Err(CollectiveError::new(what));
@@ -209,23 +249,34 @@ impl Checker<'_> {
                 return Err(CollectiveError::new(what));
             }
             has[transfer.1] = true;
+            sends[transfer.0] = true;
         }
-        match has.iter().position(|&has| !has) {
+        if let Some(switch) = (ranks..has.len()).find(|&member| has[member] && !sends[member]) {
+            let name = &self.fabric.vertices[self.fabric.in_network[switch - ranks].vertex];
+            return Err(CollectiveError::new(format!("'{name}' has it and sends it to nobody")));
+        }
+        match has[..ranks].iter().position(|&has| !has) {
             Some(rank) => Err(CollectiveError::new(format!("rank {rank} never receives it"))),
             None => Ok(()),
         }
     }
 
     fn check_sums(&self, root: usize, transfers: &[Transfer]) -> Result<(), CollectiveError> {
-        let mut summed = vec![1usize; self.fabric.ranks.len()];
-        let mut has_sent = vec![false; self.fabric.ranks.len()];
+        let ranks = self.fabric.ranks.len();
+        let mut summed = vec![1usize; ranks];
+        summed.resize(ranks + self.fabric.in_network.len(), 0);
+        let mut has_sent = vec![false; summed.len()];
         for (number, transfer) in transfers.iter().enumerate() {
             let wrong = |what: String| Err(CollectiveError::new(format!("transfer {number}: {what}")));
+            self.check_switch(transfer.1, number, |switch| switch.reduction)?;
             if has_sent[transfer.0] || transfer.0 == root {
                 return wrong(format!("rank {} sends its sum a second time, or is the root", transfer.0));
             }
             if has_sent[transfer.1] || transfer.0 == transfer.1 {
                 return wrong(format!("rank {} receives after it has sent its sum", transfer.1));
+            }
+            if summed[transfer.0] == 0 {
+                return wrong(format!("member {} sends a sum of nothing", transfer.0));
             }
             has_sent[transfer.0] = true;
             summed[transfer.1] += summed[transfer.0];
@@ -474,7 +525,7 @@ impl Checker<'_> {
     /// do for the other pieces and trees.
     fn pipelined_seconds(&self) -> f64 {
         let chunks = self.stage.chunks as f64;
-        let (links, ranks) = (self.fabric.links.len(), self.fabric.ranks.len());
+        let (links, ranks) = (self.fabric.links.len(), self.fabric.ranks.len() + self.fabric.in_network.len());
         let (mut carried, mut largest) = (vec![0.0f64; links], vec![0.0f64; links]);
         let (mut handled, mut most) = (vec![0.0f64; ranks], vec![0.0f64; ranks]);
         let mut first = 0.0f64;
@@ -485,8 +536,8 @@ impl Checker<'_> {
             let (sums, copies) = tree.transfers.split_at(self.reductions(tree));
             let outwards = sums.iter().rev().map(|sum| (sum.1, sum)).chain(copies.iter().map(|copy| (copy.0, copy)));
             for (near, Transfer(sender, receiver, path)) in outwards {
-                *ends.entry(*sender).or_default() += 0.5 * self.fabric.message_seconds;
-                *ends.entry(*receiver).or_default() += 0.5 * self.fabric.message_seconds;
+                *ends.entry(*sender).or_default() += self.half(*sender);
+                *ends.entry(*receiver).or_default() += self.half(*receiver);
                 for link in path {
                     let seconds = tree.bytes as f64 / self.fabric.links[*link as usize].bandwidth;
                     carried[*link as usize] += seconds;
@@ -525,21 +576,28 @@ impl Checker<'_> {
         match self.stage.operation {
             Operation::Copy => 0,
             Operation::Reduce => tree.transfers.len(),
-            Operation::ReduceBroadcast => tree.transfers.len() / 2,
+            Operation::ReduceBroadcast => tree.reductions.unwrap_or(tree.transfers.len() / 2),
         }
+    }
+
+    /// Half of what a message costs its ends' processors, which switches have not.
+    fn half(&self, member: usize) -> f64 {
+        if member < self.fabric.ranks.len() { 0.5 * self.fabric.message_seconds } else { 0.0 }
     }
 
     /// When the last rank has a piece that nothing else is in the way of, or the root has its sum. Sums take as long as copies
     /// would the other way.
     fn first_piece(&self, tree: &Tree) -> f64 {
         let bytes = tree.bytes as f64 / self.stage.chunks as f64;
-        let half = 0.5 * self.fabric.message_seconds;
+        let ranks = self.fabric.ranks.len();
         let spread = |transfers: &mut dyn Iterator<Item = (usize, usize, &Vec<u32>)>| {
             let mut until: BTreeMap<u32, (usize, f64)> = BTreeMap::new();
-            let mut clock = vec![0.0f64; self.fabric.ranks.len()];
+            let mut clock = vec![0.0f64; ranks + self.fabric.in_network.len()];
+            // When the last byte is in a switch, which has sent the first ones on by then.
+            let mut all_there = BTreeMap::<usize, f64>::new();
             let mut end = 0.0f64;
             for (near, far, path) in transfers {
-                clock[near] += half;
+                clock[near] += self.half(near);
                 let mut begin = clock[near];
                 let (mut latency, mut pace) = (0.0f64, 0.0f64);
                 for link in path {
@@ -551,8 +609,15 @@ impl Checker<'_> {
                 for link in path {
                     until.insert(*link, (near, begin + bytes / self.fabric.links[*link as usize].bandwidth));
                 }
-                clock[far] = begin + latency + bytes * pace + half;
-                end = end.max(clock[far]);
+                let behind = all_there.get(&near).map_or(0.0, |there| there + latency);
+                let there = behind.max(begin + latency + bytes * pace);
+                if far < ranks {
+                    clock[far] = there + self.half(far);
+                    end = end.max(clock[far]);
+                } else {
+                    clock[far] = begin + latency;
+                    all_there.insert(far, there);
+                }
             }
             end
         };
