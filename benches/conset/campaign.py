@@ -2,7 +2,8 @@
 
 Networks are drawn by a seed (benches/conset/inventions.py): tori and meshes, systems on tori, tori inside systems,
 systems with rails, fat trees, dragonflies, hypercubes, rings of cliques, trees and chains, anything, and links one way;
-with speeds and latencies of their own, links that are missing or slower one way, dead nodes, and groups of any size.
+with speeds and latencies of their own, links that are missing or slower one way, dead nodes, groups of any size, and
+switches that copy or add.
 
 Every collective is compiled by every method. Its data is followed piece by piece, its certified cut is compared with
 the smallest cut by maximum flows (scipy), and what its fullest links take with the bound. Where it is farther from the
@@ -135,6 +136,8 @@ class Campaign:
                 schedule = self.compiled(fabric, collective, length, "auto", f"{name}, {collective}")
                 if schedule is None:
                     continue
+                if schedule.has_switches:
+                    continue
                 content = json.loads(schedule.to_json())
                 messages = oracles.messages_of(content, MAX_MESSAGES)
                 if messages is None:
@@ -170,10 +173,11 @@ def parsed(seed: int) -> tuple[Any, int, str]:
 
 
 def optimum(content: dict[str, Any]) -> float | None:
-    """Bytes of the buffer a second that trees can reach, by a linear programme; None where that is too large."""
+    """Bytes of the buffer a second that trees can reach, by a linear programme; None where that is too large, and where
+    switches copy or add."""
     fabric, collective = content["fabric"], content["collective"]
     ranks = len(fabric["ranks"])
-    if len(fabric["links"]) * ranks > MAX_FLOWS // (2 if collective == "allreduce" else 1):
+    if fabric.get("in_network") or len(fabric["links"]) * ranks > MAX_FLOWS // (2 if collective == "allreduce" else 1):
         return None
     if collective == "allreduce":
         stages = ranks / sum(1.0 / topologies.optimum(fabric, reverse) for reverse in (False, True))

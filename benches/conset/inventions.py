@@ -288,6 +288,15 @@ def reaches_all(graph: Graph, members: list[str]) -> bool:
     return True
 
 
+def abilities(seed: int, switches: list[str]) -> Graph:
+    """The switches of a network that copy, and those that add: of some networks none."""
+    draw = random.Random(f"abilities {seed}")
+    if not switches or draw.random() < 0.5:
+        return {}
+    share = draw.choice((0.5, 1.0, 1.0))
+    return {key: [name for name in switches if draw.random() < share] for key in ("multicast", "reduction")}
+
+
 def invented(seed: int) -> tuple[Graph, list[int] | None]:
     """A network by its seed, and the nodes of a group or None for all; up to 64 nodes, all joined."""
     draw = random.Random(f"invented {seed}")
@@ -309,6 +318,7 @@ def invented(seed: int) -> tuple[Graph, list[int] | None]:
         group = None
         if draw.random() < 0.25 and len(into.nodes) > 2:
             group = draw.sample(range(len(into.nodes)), draw.randint(2, len(into.nodes) - 1))
+        graph |= abilities(seed, into.switches)
         members = into.nodes if group is None else [into.nodes[index] for index in group]
         if reaches_all(graph, members):
             return graph, group

@@ -100,16 +100,35 @@ def shards(content: Content) -> list[int]:
     return [*starts, content["bytes"]]
 
 
+def switches(fabric: Content) -> list[Content]:
+    """Those that copy or add, in the order in which they are numbered after the ranks."""
+    able: list[Content] = fabric.get("in_network", [])
+    return able
+
+
 def wrong_path(fabric: Content, start: int, end: int, path: Sequence[int]) -> str | None:
-    """What is wrong with the links between two ranks."""
-    at = fabric["ranks"][start]
+    """What is wrong with the links between two ranks, or switches that copy or add."""
+    members = [*fabric["ranks"], *(switch["vertex"] for switch in switches(fabric))]
+    at = members[start]
     for link in path:
         if fabric["links"][link]["from"] != at:
             return f"a path from rank {start} to {end} is broken"
         at = fabric["links"][link]["to"]
-        if at in fabric["ranks"] and at != fabric["ranks"][end] and not fabric["forwards"]:
+        if at in fabric["ranks"] and at != members[end] and not fabric["forwards"]:
             return f"a path from rank {start} to {end} goes through a rank"
-    return None if at == fabric["ranks"][end] and path else f"a path from rank {start} to {end} ends elsewhere"
+    return None if at == members[end] and path else f"a path from rank {start} to {end} ends elsewhere"
+
+
+def wrong_switch(content: Content) -> str | None:
+    """What a switch is to do that it cannot."""
+    ranks, able = len(content["fabric"]["ranks"]), switches(content["fabric"])
+    for operation, messages in _steps(content):
+        for start, end, *_ in messages:
+            if operation == "copy" and start >= ranks and not able[start - ranks]["multicast"]:
+                return f"switch {start} is to copy"
+            if operation == "reduce" and end >= ranks and not able[end - ranks]["reduction"]:
+                return f"switch {end} is to add"
+    return None
 
 
 def wrong_data(content: Content) -> str | None:
@@ -120,6 +139,8 @@ def wrong_data(content: Content) -> str | None:
     for start, end, path in [*sent, *routes]:
         if wrong := wrong_path(fabric, start, end, path):
             return wrong
+    if wrong := wrong_switch(content):
+        return wrong
     steps = list(_steps(content))
     ends = {0, content["bytes"], *shards(content)}
     for _, _, start, length in itertools.chain.from_iterable(messages for _, messages in steps):
@@ -129,8 +150,8 @@ def wrong_data(content: Content) -> str | None:
         return "a range outside the buffer"
     index = {bound: number for number, bound in enumerate(bounds)}
     owner = np.searchsorted(shards(content), bounds[:-1], side="right") - 1
-    # How often each rank has each rank's summand of each piece.
-    held = np.zeros((len(bounds) - 1, ranks, ranks), dtype=np.int16)
+    # How often each rank, and each switch, has each rank's summand of each piece.
+    held = np.zeros((len(bounds) - 1, ranks + len(switches(fabric)), ranks), dtype=np.int16)
     kind, root = content["collective"], content["root"]
     if kind == "allgather":
         held[np.arange(len(owner)), owner, owner] = 1
@@ -148,6 +169,7 @@ def wrong_data(content: Content) -> str | None:
                 held[pieces, end] += before[pieces, start]
             else:
                 held[pieces, end] = before[pieces, start]
+    held = held[:, :ranks]
     wanted = np.zeros_like(held)
     if kind == "allgather":
         wanted[np.arange(len(owner)), :, owner] = 1
@@ -170,7 +192,8 @@ def _steps(content: Content) -> Iterable[tuple[str, list[tuple[int, int, int, in
     for stage in content["stages"]:
         for tree in stage["trees"]:
             transfers = tree["transfers"]
-            half = {"copy": 0, "reduce": len(transfers)}.get(stage["operation"], len(transfers) // 2)
+            both = tree.get("reductions", len(transfers) // 2)
+            half = {"copy": 0, "reduce": len(transfers)}.get(stage["operation"], both)
             for number, (start, end, _) in enumerate(transfers):
                 operation = "reduce" if number < half else "copy"
                 if tree["bytes"]:
