@@ -312,6 +312,30 @@ def run(monkeypatch, capsys, name, *words):
         ("small_systems", ["--size", "1", "--machine", "cm2-8k"]),
         ("triangular_solve", ["--size", "503"]),
         ("triangular_solve", ["--size", "1", "--machine", "cm2-8k"]),
+        ("asian_option", ["--size", "103"]),
+        ("asian_option", ["--size", "100", "--machine", "cm2-8k"]),
+        ("cloth", ["--size", "27", "--steps", "11"]),
+        ("cloth", ["--size", "1", "--machine", "cm2-8k"]),
+        ("decision_tree", ["--size", "203"]),
+        ("decision_tree", ["--size", "1", "--machine", "cm2-8k"]),
+        ("distance_transform", ["--size", "41"]),
+        ("distance_transform", ["--size", "1", "--machine", "cm2-8k"]),
+        ("echo_cancelling", ["--size", "53"]),
+        ("echo_cancelling", ["--size", "1", "--machine", "cm2-8k"]),
+        ("garbage_collection", ["--size", "1003"]),
+        ("garbage_collection", ["--size", "1", "--machine", "cm2-8k"]),
+        ("genome_association", ["--size", "37"]),
+        ("genome_association", ["--size", "1", "--machine", "cm2-8k"]),
+        ("lexer", ["--size", "1501"]),
+        ("lexer", ["--size", "1", "--machine", "cm2-8k"]),
+        ("polynomial_roots", ["--size", "47"]),
+        ("polynomial_roots", ["--size", "1", "--machine", "cm2-8k"]),
+        ("singular_values", ["--size", "14"]),
+        ("singular_values", ["--size", "2", "--machine", "cm2-8k"]),
+        ("table_join", ["--size", "703"]),
+        ("table_join", ["--size", "1", "--machine", "cm2-8k"]),
+        ("tour", ["--size", "41"]),
+        ("tour", ["--size", "1", "--machine", "cm2-8k"]),
     ],
 )
 def test_the_program_passes(monkeypatch, capsys, native, name, words):
@@ -336,6 +360,8 @@ LINES = (
     *("credit_risk", "elliptic_curve", "enzyme_kinetics", "l_system", "radar_detection", "reed_muller", "tides"),
     *("huffman_code", "picture_blocks", "read_alignment", "robust_line", "shock_tube", "sudoku", "web_sessions"),
     *("bookings", "income_tax", "largest_rectangle", "octree", "small_systems", "triangular_solve"),
+    *("asian_option", "decision_tree", "echo_cancelling", "garbage_collection", "genome_association", "lexer"),
+    *("polynomial_roots", "table_join"),
 )
 
 SIDES = (
@@ -349,6 +375,7 @@ SIDES = (
     *("evacuation", "gravity_anomaly", "prisoners_dilemma", "rna_folding", "tomography"),
     *("dendrogram", "dithering", "first_arrivals", "gauge_field", "seam_carving"),
     *("assignment", "endgame", "gap_filling", "lattice_gas", "mastermind", "planet_transits"),
+    *("cloth", "distance_transform", "singular_values", "tour"),
 )
 """Programs whose size is that of one side."""
 
@@ -396,6 +423,9 @@ def test_an_answer_from_another_problem_fails(monkeypatch, capsys, name):
         ("evacuation", ["--steps", "0"], "expected at least one square and one step"),
         ("endgame", ["--size", "11"], "expected 1 to 10 squares along each side"),
         ("mastermind", ["--size", "32769"], "expected 1 to 32768 codes"),
+        ("asian_option", ["--size", "99"], "expected at least 100 pairs of paths"),
+        ("cloth", ["--steps", "0"], "expected at least one point and one step"),
+        ("singular_values", ["--size", "5"], "expected an even number of columns, at least two"),
     ],
 )
 def test_what_it_cannot_do_it_says(name, words, message):
