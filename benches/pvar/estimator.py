@@ -195,8 +195,6 @@ EARLIER: Sizes = {
     "shock_tube": (300, 500_000),
     "sudoku": (4, 4_000),
     "web_sessions": (400, 200_000),
-}
-BLIND: Sizes = {
     "assignment": (8, 200),
     "bookings": (10_000, 400_000),
     "endgame": (3, 8),
@@ -209,6 +207,20 @@ BLIND: Sizes = {
     "planet_transits": (60, 3_000),
     "small_systems": (20, 100_000),
     "triangular_solve": (300, 60_000),
+}
+BLIND: Sizes = {
+    "asian_option": (200, 150_000),
+    "cloth": (12, 500),
+    "decision_tree": (100, 200_000),
+    "distance_transform": (24, 900),
+    "echo_cancelling": (50, 60_000),
+    "garbage_collection": (1_000, 1_000_000),
+    "genome_association": (4, 4_000),
+    "lexer": (500, 1_000_000),
+    "polynomial_roots": (20, 25_000),
+    "singular_values": (16, 128),
+    "table_join": (300, 1_000_000),
+    "tour": (20, 500),
 }
 GROUPS = {"development": DEVELOPMENT, "earlier": EARLIER, "blind": BLIND}
 TARGET = {"median": 0.08, "worst": 0.25}
