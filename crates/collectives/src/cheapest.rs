@@ -98,7 +98,8 @@ impl<'a> Router<'a> {
 
     /// The cheapest trees. `None` where ranks are not joined.
     pub fn cheapest(&self, prices: &[f64]) -> Option<(f64, Trees)> {
-        let paths = self.all_paths(prices);
+        // A tree that branches at a rank which its paths pass through costs no more.
+        let paths = self.all_paths(prices, false);
         if !self.is_alike {
             return cheapest_pair(&paths);
         }
@@ -106,13 +107,13 @@ impl<'a> Router<'a> {
         Some((cost, rooted(self.fabric, &spanning)))
     }
 
-    pub fn all_paths(&self, prices: &[f64]) -> Vec<FromRank> {
-        (0..self.fabric.ranks.len()).map(|rank| self.paths(rank, prices)).collect()
+    /// Cheapest paths between all ranks, of those the shortest; through other ranks where these are said to forward.
+    pub fn all_paths(&self, prices: &[f64], ranks_forward: bool) -> Vec<FromRank> {
+        (0..self.fabric.ranks.len()).map(|rank| self.paths(rank, prices, ranks_forward)).collect()
     }
 
-    /// Cheapest paths from a rank to others, of those the shortest (Dijkstra 1959). They pass through no rank: a tree that
-    /// branches there costs no more. On a machine there is one path to each, its route.
-    fn paths(&self, rank: usize, prices: &[f64]) -> FromRank {
+    /// Those from one rank (Dijkstra 1959). On a machine there is one path to each, its route.
+    fn paths(&self, rank: usize, prices: &[f64], ranks_forward: bool) -> FromRank {
         let start = self.fabric.ranks[rank];
         if let Some(routes) = &self.fabric.routes {
             let priced = |links: Vec<u32>| {
@@ -128,7 +129,7 @@ impl<'a> Router<'a> {
                 continue;
             }
             reached[vertex] = Some((cost, hops, by));
-            if vertex != start && self.rank_of[vertex].is_some() {
+            if vertex != start && !ranks_forward && self.rank_of[vertex].is_some() {
                 continue;
             }
             for &(link, to) in self.out[vertex].iter().filter(|(_, to)| reached[*to].is_none()) {

@@ -2,6 +2,7 @@
 //! may be a slow link, and the quickest one a few fast ones.
 
 use crate::bound::Edge;
+use crate::cheapest::Router;
 use crate::fabric::Fabric;
 use crate::symmetric::Paths;
 
@@ -17,52 +18,11 @@ pub fn paths(fabric: &Fabric, edges: &[Edge], bytes: u64) -> Option<Paths> {
     if routes.is_some() || is_alike || links.len().saturating_mul(ranks.len()) > MAX_SIZE {
         return None;
     }
-    let mut out = vec![Vec::new(); vertices.len()];
-    for (number, link) in links.iter().enumerate() {
-        out[link.from].push((link.to, number as u32, link.latency + bytes as f64 / link.bandwidth));
-    }
-    let rank_of = fabric.rank_of();
-    let passes = |vertex: usize| *forwards || rank_of[vertex].is_none();
-    let last_links: Vec<Vec<Option<u32>>> = ranks.iter().map(|&start| last_links(start, &out, passes)).collect();
+    let seconds: Vec<f64> = links.iter().map(|link| link.latency + bytes as f64 / link.bandwidth).collect();
+    let quickest = Router::of(fabric).all_paths(&seconds, *forwards);
     let mut paths = Paths::new(vertices.len(), edges, ranks, *forwards);
-    let is_other = paths.replace(|from, to| {
-        let (mut at, mut path) = (ranks[to], Vec::new());
-        while at != ranks[from] {
-            let link = last_links[from][at]?;
-            path.push(link);
-            at = links[link as usize].from;
-        }
-        path.reverse();
-        Some(path)
-    });
+    let is_other = paths.replace(|from, to| quickest[from][to].as_ref().map(|path| path.1.clone()));
     is_other.then_some(paths)
-}
-
-/// The last link of the quickest path to each vertex, of equal ones that of fewest links (Dijkstra 1959). `out` has of each
-/// vertex where its links lead, their numbers and seconds.
-fn last_links(start: usize, out: &[Vec<(usize, u32, f64)>], passes: impl Fn(usize) -> bool) -> Vec<Option<u32>> {
-    let mut last = vec![None; out.len()];
-    let mut known = vec![(f64::INFINITY, usize::MAX); out.len()];
-    let mut is_done = vec![false; out.len()];
-    known[start] = (0.0, 0);
-    let is_sooner = |a: (f64, usize), b: (f64, usize)| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)).is_lt();
-    loop {
-        let waiting = (0..out.len()).filter(|&vertex| !is_done[vertex] && known[vertex].1 < usize::MAX);
-        let Some(vertex) = waiting.reduce(|a, b| if is_sooner(known[b], known[a]) { b } else { a }) else {
-            return last;
-        };
-        is_done[vertex] = true;
-        if vertex != start && !passes(vertex) {
-            continue;
-        }
-        for &(to, link, seconds) in &out[vertex] {
-            let there = (known[vertex].0 + seconds, known[vertex].1 + 1);
-            if !is_done[to] && is_sooner(there, known[to]) {
-                known[to] = there;
-                last[to] = Some(link);
-            }
-        }
-    }
 }
 
 #[cfg(test)]

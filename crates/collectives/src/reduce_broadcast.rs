@@ -133,7 +133,7 @@ pub fn single(fabric: &Fabric, bytes: u64, element: u64) -> Option<Stage> {
         return None;
     }
     let latencies: Vec<f64> = fabric.links.iter().map(|link| link.latency).collect();
-    let paths = Router::of(fabric).all_paths(&latencies);
+    let paths = Router::of(fabric).all_paths(&latencies, false);
     let of_cut = bound_of_exchange::of_cut(fabric, Collective::Allreduce, bytes, element);
     let bound = bound_of_exchange::higher(of_cut, partition::best(fabric), bytes);
     let ranks = fabric.ranks.len();
