@@ -10,7 +10,7 @@ use rustc_hash::FxHashMap;
 
 use crate::arborescence::{self, is_less};
 use crate::fabric::Fabric;
-use crate::rooted::downwards;
+use crate::rooted::{downwards, sizes};
 use crate::schedule::Transfer;
 
 /// A spanning tree: pairs of ranks, with the path there and the path back.
@@ -68,8 +68,8 @@ fn rooted(fabric: &Fabric, spanning: &Spanning) -> Trees {
 /// The trees by who is above each rank, the root above itself, on the way to the root and on the way back.
 pub fn trees(root: usize, there: &[usize], back: &[usize], paths: &[FromRank]) -> Trees {
     let links = |from: usize, to: usize| paths[from][to].as_ref().expect("a path of the tree").1.clone();
-    let reducing = downwards(root, there).into_iter().rev();
-    let copying = downwards(root, back).into_iter();
+    let reducing = downwards(root, there, &sizes(root, there)).into_iter().rev();
+    let copying = downwards(root, back, &sizes(root, back)).into_iter();
     Trees {
         root,
         reducing: reducing.map(|(above, rank)| Transfer(rank, above, links(rank, above))).collect(),

@@ -182,7 +182,8 @@ pub fn distribute(
         let all: Vec<usize> = (0..ranks.len()).collect();
         let spread = Spreading::of(&paths, &capacities, all.clone()).and_then(|spread| {
             let trees = spread.trees();
-            let trees = all.iter().map(|&root| rooted::packed(fabric, &paths, root, &trees[root]));
+            let trees =
+                all.iter().map(|&root| rooted::packed(fabric, &paths, root, &trees[root], bytes / ranks.len() as u64));
             trees.collect::<Option<Vec<PackedTree>>>()
         });
         forms.extend(spread.map(|trees| (Moved { trees, parts: 1, fullness: f64::INFINITY }, false)));

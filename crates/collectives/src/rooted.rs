@@ -23,13 +23,14 @@ pub fn candidates(fabric: &Fabric, paths: &Paths, capacities: &[i64], root: usiz
     candidates.push(Some(above(&numbered, |position| position - 1)));
     // By distances of powers of two, from the root on.
     candidates.push(Some(above(&numbered, |position| position & (position - 1))));
-    let alone = candidates.into_iter().flatten().filter_map(|above| packed(fabric, paths, root, &above));
+    let alone = candidates.into_iter().flatten().filter_map(|above| packed(fabric, paths, root, &above, bytes));
     let mut trees: Vec<Vec<PackedTree>> = alone.map(|tree| vec![tree]).collect();
     // Shortest paths in graphs are packed exactly; routes are not what those trees are packed of.
     if fabric.routes.is_some() {
         for count in COUNTS {
             let spread = Spreading::of(paths, capacities, vec![root; count]).map(Spreading::trees);
-            let all = spread.and_then(|trees| trees.iter().map(|above| packed(fabric, paths, root, above)).collect());
+            let all =
+                spread.and_then(|trees| trees.iter().map(|above| packed(fabric, paths, root, above, bytes)).collect());
             trees.extend(all);
         }
     }
@@ -110,15 +111,40 @@ pub fn chain(paths: &Paths, root: usize) -> Option<Vec<usize>> {
     Some(above)
 }
 
-/// The tree by who is above each rank, from its root on. `None` where there is no path.
-pub fn packed(fabric: &Fabric, paths: &Paths, root: usize, above: &[usize]) -> Option<PackedTree> {
+/// The tree by who is above each rank, from its root on, for so many bytes. `None` where there is no path.
+pub fn packed(fabric: &Fabric, paths: &Paths, root: usize, above: &[usize], bytes: u64) -> Option<PackedTree> {
+    let levels = levels(root, above);
+    let mut costs_of = vec![(0.0, 0.0); above.len()];
+    for &rank in levels.iter().skip(1) {
+        costs_of[rank] = costs(fabric, paths.get(above[rank], rank)?, bytes);
+    }
     let edge = |(from, to): (usize, usize)| Some((fabric.ranks[from], fabric.ranks[to], paths.get(from, to)?.to_vec()));
-    let edges = downwards(root, above).into_iter().map(edge).collect::<Option<_>>()?;
+    let order = downwards(root, above, &durations(&levels, above, &costs_of));
+    let edges = order.into_iter().map(edge).collect::<Option<_>>()?;
     Some(PackedTree { root: fabric.ranks[root], weight: 1, edges })
 }
 
-/// The edges of a tree from its root on, level by level; of those below a rank, who has most to pass on comes first.
-pub fn downwards(root: usize, above: &[usize]) -> Vec<(usize, usize)> {
+/// Of each rank the seconds from when a message is begun to it until all below it have the data, by what a message costs
+/// from who is above it.
+fn durations(levels: &[usize], above: &[usize], costs_of: &[Costs]) -> Vec<f64> {
+    let mut below: Vec<Vec<usize>> = vec![Vec::new(); above.len()];
+    let mut durations = vec![0.0f64; above.len()];
+    for &rank in levels.iter().rev() {
+        let of_rank = &mut below[rank];
+        of_rank.sort_by(|&a, &b| durations[b].total_cmp(&durations[a]));
+        let (mut begun, mut last) = (0.0, 0.0f64);
+        for &lower in of_rank.iter() {
+            last = last.max(begun + durations[lower]);
+            begun += costs_of[lower].1;
+        }
+        durations[rank] = costs_of[rank].0 + last;
+        below[above[rank]].push(rank);
+    }
+    durations
+}
+
+/// The ranks of a tree from its root on, level by level.
+fn levels(root: usize, above: &[usize]) -> Vec<usize> {
     let mut below = vec![Vec::new(); above.len()];
     (0..above.len()).filter(|&rank| rank != root).for_each(|rank| below[above[rank]].push(rank));
     let (mut levels, mut next) = (vec![root], 0);
@@ -126,9 +152,21 @@ pub fn downwards(root: usize, above: &[usize]) -> Vec<(usize, usize)> {
         levels.extend(&below[rank]);
         next += 1;
     }
-    let mut size = vec![1usize; above.len()];
-    levels.iter().skip(1).rev().for_each(|&rank| size[above[rank]] += size[rank]);
-    below.iter_mut().for_each(|below| below.sort_by_key(|&rank| std::cmp::Reverse(size[rank])));
+    levels
+}
+
+/// Of each rank how many ranks have the data by it, itself included.
+pub fn sizes(root: usize, above: &[usize]) -> Vec<f64> {
+    let mut sizes = vec![1.0; above.len()];
+    levels(root, above).iter().skip(1).rev().for_each(|&rank| sizes[above[rank]] += sizes[rank]);
+    sizes
+}
+
+/// The edges of a tree from its root on, level by level; of those below a rank, the one with the largest `rest` comes first.
+pub fn downwards(root: usize, above: &[usize], rest: &[f64]) -> Vec<(usize, usize)> {
+    let mut below = vec![Vec::new(); above.len()];
+    (0..above.len()).filter(|&rank| rank != root).for_each(|rank| below[above[rank]].push(rank));
+    below.iter_mut().for_each(|below| below.sort_by(|&a, &b| rest[b].total_cmp(&rest[a])));
     let (mut order, mut edges, mut next) = (vec![root], Vec::with_capacity(above.len()), 0);
     while let Some(&rank) = order.get(next) {
         edges.extend(below[rank].iter().map(|&lower| (rank, lower)));
