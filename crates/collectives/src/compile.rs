@@ -83,7 +83,7 @@ pub const DEFAULT_EFFORT: f64 = 1.0;
 const MAX_EXCHANGES: usize = 16;
 
 /// Trees of merged messages that are given, at most.
-const MAX_MERGED: usize = 6;
+const MAX_MERGED: usize = 24;
 
 /// The schedules that the method allows, the fastest by the model first: the best trees of each kind, and exchanges. Who
 /// knows more of the network than its links, as a simulator does, chooses among them.

@@ -9,33 +9,54 @@ use weft_comm::collective::{Choice, Element, Operator, allreduce, barrier};
 use weft_comm::{Buffer, CommError, Communicator, Payload, Program, Reduction, Source, Tag, TagSelector, Work};
 
 use crate::error::CollectiveError;
+use crate::fabric::Fabric;
 use crate::merge::merge;
+use crate::predict::arrivals;
 use crate::schedule::{Collective, Exchange, Message, Operation, Schedule, Stage, Transfer, shards};
 use crate::stand_in::between_ranks;
 use crate::translation::Translations;
 
 /// Pieces that a rank sends another before the first of them has left, at most: what is under way while the receiver is asked
 /// whether it is ready for the next ones.
-const MAX_IN_FLIGHT: usize = 4;
+pub(crate) const MAX_IN_FLIGHT: usize = 4;
 
 /// The part of one rank in one tree.
 #[derive(Clone, Debug)]
-struct Role {
-    operation: Operation,
+pub(crate) struct Role {
+    pub operation: Operation,
     /// The transfers that the data has come through until it is here, on the longest path.
     depth: usize,
     start: u64,
     bytes: u64,
     chunks: u64,
     /// Ranks and tags that are received from, all before anything is sent.
-    receives: Vec<(usize, Tag)>,
+    pub receives: Vec<(usize, Tag)>,
     /// Ranks and tags that are sent to.
-    sends: Vec<(usize, Tag)>,
+    pub sends: Vec<(usize, Tag)>,
+}
+
+impl Role {
+    /// The bytes of a chunk of its range, in the buffer.
+    pub fn piece(&self, chunk: u64, element_bytes: u64) -> std::ops::Range<usize> {
+        let elements = self.bytes / element_bytes;
+        let at = |chunk: u64| self.start + elements * chunk / self.chunks * element_bytes;
+        at(chunk) as usize..at(chunk + 1) as usize
+    }
+}
+
+/// The pieces of a rank's parts in trees in the order in which a pipeline brings them: which part, and which chunk of it.
+pub(crate) fn in_order(roles: &[Role], element_bytes: u64) -> Vec<(usize, u64)> {
+    let mut steps: Vec<(usize, u64)> = (0..roles.len())
+        .flat_map(|role| (0..roles[role].chunks).map(move |chunk| (role, chunk)))
+        .filter(|&(role, chunk)| !roles[role].piece(chunk, element_bytes).is_empty())
+        .collect();
+    steps.sort_by_key(|&(role, chunk)| roles[role].depth as u64 + chunk);
+    steps
 }
 
 /// What a rank does in a stage.
 #[derive(Clone, Debug)]
-enum Plan {
+pub(crate) enum Plan {
     /// Its part in each tree, piece by piece.
     Pipelined(Vec<Role>),
     /// Its messages, round by round.
@@ -46,7 +67,7 @@ enum Plan {
 
 /// What all ranks do in a stage whose trees are those of rank 0, moved.
 #[derive(Clone, Debug)]
-struct Moved {
+pub(crate) struct Moved {
     moves: Translations,
     /// Of every rank its part in the trees that are written.
     roles: Vec<Vec<Role>>,
@@ -82,10 +103,10 @@ type Carried = (usize, Tag, Vec<(u64, u64)>);
 
 /// The messages of one rank in a round: those that it receives are waited for after it has sent.
 #[derive(Clone, Debug)]
-struct Round {
-    operation: Operation,
-    sends: Vec<Carried>,
-    receives: Vec<Carried>,
+pub(crate) struct Round {
+    pub operation: Operation,
+    pub sends: Vec<Carried>,
+    pub receives: Vec<Carried>,
 }
 
 /// A collective that is executed and timed.
@@ -191,14 +212,11 @@ impl Timed {
         roles: &[Role],
         buffer: &mut Payload,
     ) -> Result<(), CommError> {
-        let mut steps: Vec<(usize, u64)> = (0..roles.len())
-            .flat_map(|role| (0..roles[role].chunks).map(move |chunk| (role, chunk)))
-            .filter(|&(role, chunk)| !self.piece(&roles[role], chunk).is_empty())
-            .collect();
-        steps.sort_by_key(|&(role, chunk)| roles[role].depth as u64 + chunk);
+        let element_bytes = self.schedule.element_bytes;
+        let steps = in_order(roles, element_bytes);
         let mut receives = Vec::with_capacity(steps.len());
         for &(role, chunk) in &steps {
-            let bytes = self.piece(&roles[role], chunk).len();
+            let bytes = roles[role].piece(chunk, element_bytes).len();
             for &(from, tag) in &roles[role].receives {
                 receives.push(comm.irecv(Source::Rank(from), TagSelector::Only(tag), self.payload(bytes)));
             }
@@ -207,7 +225,7 @@ impl Timed {
         let mut sends: FxHashMap<usize, VecDeque<C::Send>> = FxHashMap::default();
         for &(role, chunk) in &steps {
             let role = &roles[role];
-            let piece = self.piece(role, chunk);
+            let piece = role.piece(chunk, element_bytes);
             for receive in receives.by_ref().take(role.receives.len()) {
                 let received = receive.await?.payload;
                 self.accept(comm, role.operation, piece.start, &received, buffer).await;
@@ -245,13 +263,6 @@ impl Timed {
         buffer.put(start, &sum);
         let count = received.len() as u64 / self.schedule.element_bytes;
         comm.compute(Work::Operations { operation: self.charged(), count }).await;
-    }
-
-    /// The bytes of a chunk of a role's range, in the buffer.
-    fn piece(&self, role: &Role, chunk: u64) -> std::ops::Range<usize> {
-        let elements = role.bytes / self.schedule.element_bytes;
-        let at = |chunk: u64| role.start + elements * chunk / role.chunks * self.schedule.element_bytes;
-        at(chunk) as usize..at(chunk + 1) as usize
     }
 
     fn payload(&self, bytes: usize) -> Payload {
@@ -357,7 +368,7 @@ fn plans(schedule: &Schedule) -> Result<Vec<Vec<Plan>>, CollectiveError> {
     for stage in &schedule.stages {
         let of_stage = match &stage.translated {
             Some(extents) => vec![Plan::Moved(Arc::new(moved(schedule, stage, extents, &mut tags)?)); ranks],
-            None if stage.merged => rounds(stage, ranks, &mut tags)?,
+            None if stage.merged => rounds(&schedule.fabric, stage, &mut |from, to| next_tag(&mut tags, from, to))?,
             None => {
                 let roles = roles(stage, ranks, &mut |from, to| next_tag(&mut tags, from, to))?;
                 roles.into_iter().map(Plan::Pipelined).collect()
@@ -366,13 +377,16 @@ fn plans(schedule: &Schedule) -> Result<Vec<Vec<Plan>>, CollectiveError> {
         plans.iter_mut().zip(of_stage).for_each(|(plans, plan)| plans.push(plan));
     }
     if let Some(exchange) = &schedule.exchange {
-        let of_exchange = exchanged(exchange, ranks, &mut tags)?;
+        let of_exchange = exchanged(exchange, ranks, &mut |from, to| next_tag(&mut tags, from, to))?;
         plans.iter_mut().zip(of_exchange).for_each(|(plans, plan)| plans.push(plan));
     }
     Ok(plans)
 }
 
 /// The next tag of messages between two ranks.
+type NextTag<'a> = &'a mut dyn FnMut(usize, usize) -> Result<Tag, CollectiveError>;
+
+/// How many tags each two ranks have used.
 type Tags = FxHashMap<(usize, usize), u32>;
 
 fn next_tag(tags: &mut Tags, from: usize, to: usize) -> Result<Tag, CollectiveError> {
@@ -397,12 +411,8 @@ fn moved(schedule: &Schedule, stage: &Stage, extents: &[usize], tags: &mut Tags)
     Ok(Moved { moves, roles, shards: shards(schedule.bytes, schedule.element_bytes, ranks) })
 }
 
-/// The parts of all ranks in the trees that are written; `next_tag` is the tag of the next transfer between two.
-fn roles(
-    stage: &Stage,
-    ranks: usize,
-    next_tag: &mut dyn FnMut(usize, usize) -> Result<Tag, CollectiveError>,
-) -> Result<Vec<Vec<Role>>, CollectiveError> {
+/// The parts of all ranks in the trees that are written, whose transfers have their tags in order.
+pub(crate) fn roles(stage: &Stage, ranks: usize, next_tag: NextTag) -> Result<Vec<Vec<Role>>, CollectiveError> {
     let mut roles = vec![Vec::new(); ranks];
     for tree in &stage.trees {
         // What is copied after it was reduced has come through the transfers to the root.
@@ -426,24 +436,52 @@ fn roles(
     Ok(roles)
 }
 
-fn rounds(stage: &Stage, ranks: usize, tags: &mut Tags) -> Result<Vec<Plan>, CollectiveError> {
-    let Some((messages, rounds)) = merge(stage) else {
+/// The rounds of merged messages, which have their tags level by level. A rank sends in the order in which it can by the model,
+/// and before that receives only what it needs for it.
+pub(crate) fn rounds(fabric: &Fabric, stage: &Stage, next_tag: NextTag) -> Result<Vec<Plan>, CollectiveError> {
+    let Some((messages, levels)) = merge(stage) else {
         return Err(CollectiveError::new("merged messages wait for each other"));
     };
-    let empty = Round { operation: stage.operation, sends: Vec::new(), receives: Vec::new() };
-    let mut plans = vec![vec![empty; rounds.len()]; ranks];
-    for (number, round) in rounds.iter().enumerate() {
-        for message in round.iter().map(|&message| &messages[message]) {
-            let tag = next_tag(tags, message.from, message.to)?;
-            plans[message.from][number].sends.push((message.to, tag, message.ranges.clone()));
-            plans[message.to][number].receives.push((message.from, tag, message.ranges.clone()));
-        }
+    let arrivals = arrivals(fabric, &messages, &levels);
+    let ready = |message: &usize| messages[*message].waits.iter().map(|&before| arrivals[before]).fold(0.0, f64::max);
+    let mut tags = vec![Tag::User(0); messages.len()];
+    let ranks = fabric.ranks.len();
+    let (mut sent, mut received) = (vec![Vec::new(); ranks], vec![Vec::new(); ranks]);
+    for &number in levels.iter().flatten() {
+        tags[number] = next_tag(messages[number].from, messages[number].to)?;
+        sent[messages[number].from].push(number);
+        received[messages[number].to].push(number);
     }
-    Ok(plans.into_iter().map(Plan::Rounds).collect())
+    let plan = |(mut sent, mut received): (Vec<usize>, Vec<usize>)| {
+        // Of what can be sent at the same time, the lower level and then the tree's order say what is first.
+        sent.sort_by(|a, b| ready(a).total_cmp(&ready(b)));
+        received.sort_by(|&a, &b| arrivals[a].total_cmp(&arrivals[b]));
+        let carried = |number: usize, rank: usize| (rank, tags[number], messages[number].ranges.clone());
+        let mut rounds = vec![Round { operation: stage.operation, sends: Vec::new(), receives: Vec::new() }];
+        for number in sent {
+            let (needed, later) =
+                received.into_iter().partition(|before| messages[number].waits.binary_search(before).is_ok());
+            received = later;
+            let receives: Vec<Carried> =
+                Vec::into_iter(needed).map(|before| carried(before, messages[before].from)).collect();
+            let last = rounds.last_mut().expect("there is a round");
+            let sends = vec![carried(number, messages[number].to)];
+            if receives.is_empty() {
+                last.sends.extend(sends);
+            } else {
+                last.receives = receives;
+                rounds.push(Round { operation: stage.operation, sends, receives: Vec::new() });
+            }
+        }
+        let last = rounds.last_mut().expect("there is a round");
+        last.receives = received.into_iter().map(|number| carried(number, messages[number].from)).collect();
+        Plan::Rounds(rounds)
+    };
+    Ok(sent.into_iter().zip(received).map(plan).collect())
 }
 
-/// The rounds of every rank in which it sends or receives.
-fn exchanged(exchange: &Exchange, ranks: usize, tags: &mut Tags) -> Result<Vec<Plan>, CollectiveError> {
+/// The rounds of every rank in which it sends or receives; messages have their tags in order.
+pub(crate) fn exchanged(exchange: &Exchange, ranks: usize, next_tag: NextTag) -> Result<Vec<Plan>, CollectiveError> {
     let mut plans: Vec<Vec<Round>> = vec![Vec::new(); ranks];
     let mut last = vec![usize::MAX; ranks];
     for (number, round) in exchange.rounds.iter().enumerate() {
@@ -456,7 +494,7 @@ fn exchanged(exchange: &Exchange, ranks: usize, tags: &mut Tags) -> Result<Vec<P
         };
         for &Message(route, start, bytes) in &round.messages {
             let Transfer(from, to, _) = exchange.routes[route as usize];
-            let tag = next_tag(tags, from, to)?;
+            let tag = next_tag(from, to)?;
             of_rank(from, &|round| round.sends.push((to, tag, vec![(start, bytes)])));
             of_rank(to, &|round| round.receives.push((from, tag, vec![(start, bytes)])));
         }

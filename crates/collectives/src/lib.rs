@@ -39,6 +39,7 @@ mod stand_in;
 mod steps;
 mod switches;
 mod symmetric;
+pub mod timeline;
 mod translation;
 mod verify;
 

@@ -8,7 +8,7 @@
 //! (2009) with shared links.
 
 use crate::fabric::Fabric;
-use crate::merge::merge;
+use crate::merge::{Merged, merge};
 use crate::schedule::{Exchange, Stage, Transfer, Tree};
 use crate::translation::{most_of_kind, with_movements};
 
@@ -20,12 +20,17 @@ pub fn seconds(fabric: &Fabric, stage: &Stage) -> Option<f64> {
     if stage.merged { merged_seconds(fabric, stage) } else { Some(Pipeline::of(fabric, stage).seconds(stage.chunks)) }
 }
 
-/// Seconds of merged messages. A rank sends those of a round one after another, each an overhead of its own later, and goes on
-/// when all have left: after as long as the fullest link of their paths takes for all of the round's bytes on it. What a later
-/// message waits for comes an overhead, a latency and those bytes after it was begun. No link is faster than all that it
-/// carries.
+/// Seconds of merged messages. No link is faster than all that it carries.
 fn merged_seconds(fabric: &Fabric, stage: &Stage) -> Option<f64> {
     let (messages, rounds) = merge(stage)?;
+    let load = link_bytes(fabric, stage).into_iter().zip(&fabric.links).map(|(bytes, link)| bytes / link.bandwidth);
+    Some(load.chain(arrivals(fabric, &messages, &rounds)).fold(0.0, f64::max))
+}
+
+/// When each merged message arrives. A rank sends those of a round one after another, each an overhead of its own later, and
+/// goes on when all have left: after as long as the fullest link of their paths takes for all of the round's bytes on it. What a
+/// later message waits for comes an overhead, a latency and those bytes after it was begun.
+pub fn arrivals(fabric: &Fabric, messages: &[Merged], rounds: &[Vec<usize>]) -> Vec<f64> {
     let (mut arrival, mut free) = (vec![0.0f64; messages.len()], vec![0.0f64; fabric.ranks.len()]);
     let mut carried = vec![0.0f64; fabric.links.len()];
     for round in rounds {
@@ -36,7 +41,7 @@ fn merged_seconds(fabric: &Fabric, stage: &Stage) -> Option<f64> {
         let before = free.clone();
         let mut begun = vec![0.0f64; fabric.ranks.len()];
         let mut received = begun.clone();
-        for &number in &round {
+        for &number in round {
             let message = &messages[number];
             let path = || message.links.iter().map(|&link| link as usize);
             let transmission = path().map(|link| carried[link] / fabric.links[link].bandwidth).fold(0.0, f64::max);
@@ -51,8 +56,7 @@ fn merged_seconds(fabric: &Fabric, stage: &Stage) -> Option<f64> {
             arrival[number] = start + fabric.message_seconds / 2.0 + latency + transmission + received[message.to];
         }
     }
-    let load = link_bytes(fabric, stage).into_iter().zip(&fabric.links).map(|(bytes, link)| bytes / link.bandwidth);
-    Some(load.chain(arrival).fold(0.0, f64::max))
+    arrival
 }
 
 /// Seconds of an exchange. A rank begins a round when all has come that it gets in the rounds before, and all has left that
@@ -99,7 +103,7 @@ pub fn exchange_seconds(fabric: &Fabric, exchange: &Exchange) -> f64 {
 
 /// The number of chunks, a power of two, that takes least; no chunk is shorter than an element.
 pub fn best_chunks(fabric: &Fabric, stage: &Stage, element_bytes: u64) -> u64 {
-    let mut pipeline = Pipeline::of(fabric, stage);
+    let mut pipeline = Pipeline::of(fabric, stage).with_memories();
     let longest = stage.trees.iter().map(|tree| tree.bytes / element_bytes).max().unwrap_or(1);
     let mut best = (f64::INFINITY, 1);
     for chunks in (0..).map(|power| 1 << power).take_while(|&chunks| chunks <= longest.clamp(1, MAX_CHUNKS)) {
@@ -146,6 +150,9 @@ struct Pipeline<'a> {
     loads: Vec<(f64, f64)>,
     /// Of each member the overheads for a piece of every tree, and for one of the tree in which it has most messages.
     overheads: Vec<(f64, f64)>,
+    /// Of each rank the seconds that its memory has to do with all bytes, and with those of one tree, at most, where memories
+    /// take fewer messages at a time than links bring; and what it waits with a piece of every tree until that is on its way.
+    memories: Vec<(f64, f64, f64)>,
     /// Until when each link is busy with the piece in hand, the number of that piece, and who has put it on the link.
     busy: Vec<(f64, usize, usize)>,
     piece: usize,
@@ -186,7 +193,34 @@ impl<'a> Pipeline<'a> {
         }
         let loads = fabric.links.iter().zip(bytes).zip(most_of_kind(fabric, stage, largest));
         let loads = loads.map(|((link, bytes), largest)| (bytes / link.bandwidth, largest)).collect();
-        Pipeline { fabric, stage, loads, overheads, busy: vec![(0.0, 0, 0); fabric.links.len()], piece: 0 }
+        let busy = vec![(0.0, 0, 0); fabric.links.len()];
+        Pipeline { fabric, stage, loads, overheads, memories: Vec::new(), busy, piece: 0 }
+    }
+
+    /// The same with what a described machine has beside its links: a file of a schedule does not say what memories take.
+    fn with_memories(mut self) -> Pipeline<'a> {
+        let machine = self.fabric.routes.as_ref().map(|routes| routes.machine());
+        let Some(channels) = machine.and_then(|machine| machine.node.memory_channels) else { return self };
+        let each = 1.0 / f64::from(channels);
+        let mut memories = vec![(0.0f64, 0.0f64, 0.0f64); self.fabric.ranks.len()];
+        let mut of_tree = vec![0.0f64; self.fabric.ranks.len()];
+        for tree in self.stage.trees.iter().filter(|tree| tree.bytes > 0) {
+            for Transfer(from, to, links) in &tree.transfers {
+                let links = || links.iter().map(|&link| &self.fabric.links[link as usize]);
+                let slowest = links().map(|link| link.bandwidth).fold(f64::INFINITY, f64::min);
+                let latency: f64 = links().map(|link| link.latency).sum();
+                for rank in [*from, *to] {
+                    of_tree[rank] += tree.bytes as f64 / slowest * each;
+                    memories[rank].2 += latency * each;
+                }
+            }
+            for (memory, seconds) in memories.iter_mut().zip(&mut of_tree) {
+                let seconds = std::mem::take(seconds);
+                (memory.0, memory.1) = (memory.0 + seconds, memory.1.max(seconds));
+            }
+        }
+        self.memories = memories;
+        self
     }
 
     fn seconds(&mut self, chunks: u64) -> f64 {
@@ -195,8 +229,9 @@ impl<'a> Pipeline<'a> {
         let crossings = stage.trees.iter().filter(|tree| tree.bytes > 0);
         let first = crossings.map(|tree| self.crossing(tree, chunks)).fold(0.0, f64::max);
         let links = self.loads.iter().map(|(all, of_tree)| all - of_tree / chunks);
+        let memories = self.memories.iter().map(|(all, of_tree, each)| all - of_tree / chunks + each * chunks);
         let processors = self.overheads.iter().map(|(all, of_tree)| chunks * all - of_tree);
-        first + links.chain(processors).fold(0.0, f64::max)
+        first + links.chain(memories).chain(processors).fold(0.0, f64::max)
     }
 
     /// Seconds until a piece of a tree has reached all ranks, or the root; where both are done, there and back.

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use weft_machine::{Machine, Switching, Topology};
+use weft_machine::{Machine, Switching};
 
 /// The number that a link has which a network has not.
 const LEFT_OUT: u32 = u32::MAX;
@@ -10,7 +10,7 @@ const LEFT_OUT: u32 = u32::MAX;
 /// The routes of a described machine, over the links of a network of it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Routes {
-    topology: Arc<Topology>,
+    machine: Arc<Machine>,
     /// The number in the network of every link of the topology.
     number: Arc<[u32]>,
     /// Whether every link of the network leads the other way round.
@@ -48,7 +48,12 @@ impl Routes {
         }
         let mut number = vec![LEFT_OUT; machine.topology.links()];
         kept.iter().enumerate().for_each(|(new, &link)| number[link] = new as u32);
-        Some(Routes { topology: Arc::new(machine.topology.clone()), number: number.into(), is_reversed: false })
+        Some(Routes { machine: Arc::new(machine.clone()), number: number.into(), is_reversed: false })
+    }
+
+    /// The machine whose routes they are.
+    pub fn machine(&self) -> &Machine {
+        &self.machine
     }
 
     /// The same routes where only some links are left, which keep their order.
@@ -71,7 +76,7 @@ impl Routes {
     pub fn path(&self, from: usize, to: usize) -> Option<Vec<u32>> {
         let (mut links, mut is_whole) = (Vec::new(), true);
         let (start, end) = if self.is_reversed { (to, from) } else { (from, to) };
-        self.topology.route(start, end, |link| {
+        self.machine.topology.route(start, end, |link| {
             is_whole &= self.number[link] != LEFT_OUT;
             links.push(self.number[link]);
         });

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use weft_base::{Interrupt, memory};
 use weft_collectives::execute::Timed;
-use weft_collectives::{Fabric, Request, Schedule, alternatives, verify};
+use weft_collectives::{Fabric, Request, Schedule, alternatives, timeline, verify};
 use weft_machine::Machine;
 use weft_sim::{Options, Placement};
 
@@ -80,12 +80,13 @@ pub fn compile_collective(
     interrupt: &Interrupt,
 ) -> Result<(Schedule, Vec<Considered>), LaunchError> {
     let schedules = alternatives(fabric, request, effort, interrupt).map_err(usage)?;
+    let schedules = timeline::ranked(fabric, schedules, effort, interrupt);
     let mut considered = Vec::with_capacity(schedules.len());
     let mut best: Option<(f64, Arc<Schedule>)> = None;
     let (mut first, mut left) = (None, (effort * MESSAGES_PER_EFFORT) as u64);
-    for schedule in schedules {
+    for (predicted, schedule) in schedules {
         let schedule = Arc::new(schedule);
-        let (form, predicted, messages) = (schedule.form().to_owned(), schedule.seconds(), schedule.messages());
+        let (form, messages) = (schedule.form().to_owned(), schedule.messages());
         let is_slow = best.as_ref().is_some_and(|(seconds, _)| predicted > seconds * MAX_SLOWER);
         let mut simulated = None;
         if messages <= left && !is_slow && !interrupt.is_requested() {
@@ -119,13 +120,14 @@ pub fn compile_collective_of_graph(
     interrupt: &Interrupt,
 ) -> Result<(Schedule, Vec<Considered>), LaunchError> {
     let schedules = alternatives(fabric, request, effort, interrupt).map_err(usage)?;
-    let considered = |schedule: &Schedule| Considered {
+    let schedules = timeline::ranked(fabric, schedules, effort, interrupt);
+    let considered = |(predicted, schedule): &(f64, Schedule)| Considered {
         form: schedule.form().to_owned(),
-        predicted: schedule.seconds(),
+        predicted: *predicted,
         simulated: None,
     };
     let considered = schedules.iter().map(considered).collect();
-    let first = schedules.into_iter().next().expect("there is a schedule where none is an error");
+    let (_, first) = schedules.into_iter().next().expect("there is a schedule where none is an error");
     Ok((first, considered))
 }
 
