@@ -1047,6 +1047,18 @@ def array_spread(
     Raises UsageError.
     """
 
+def array_addresses(
+    coordinates: Sequence[np.ndarray[Any, Any]],
+    strides: Sequence[int],
+    first: int,
+    out: np.ndarray[Any, Any],
+    threads: int | None = None,
+) -> None:
+    """Gives each element of `out`, of int64, the sum of `first` and of its coordinates times their strides.
+
+    Coordinates are integers of any length; sums are modulo 2**64. Raises UsageError.
+    """
+
 def array_rank(
     x: np.ndarray[Any, Any],
     out: np.ndarray[Any, Any],

@@ -83,8 +83,8 @@ mod _core {
     use crate::node::{node_benchmarks, node_work, run_node};
     #[pymodule_export]
     use crate::primitives::{
-        Division, SendWorkspace, array_choose, array_elementwise, array_gather, array_partition, array_rank,
-        array_reduce, array_reduce_axis, array_scan, array_send, array_send_workspace_bytes, array_spread,
+        Division, SendWorkspace, array_addresses, array_choose, array_elementwise, array_gather, array_partition,
+        array_rank, array_reduce, array_reduce_axis, array_scan, array_send, array_send_workspace_bytes, array_spread,
     };
     #[pymodule_export]
     use crate::shift::{BoundShifts, ShiftPlan};

@@ -13,7 +13,8 @@ use pyo3::IntoPyObjectExt;
 use pyo3::exceptions::PyMemoryError;
 use pyo3::prelude::*;
 use weft_kernels::primitives::{
-    self, Axis, Collisions, Combination, ElementType, OnError, Order, Pointwise, PrimitiveError, Scalar, Scan, View,
+    self, Along, Axis, Collisions, Combination, ElementType, OnError, Order, Pointwise, PrimitiveError, Scalar, Scan,
+    View,
 };
 use weft_kernels::{Execution, Stop};
 
@@ -365,6 +366,37 @@ pub fn array_rank(
     // SAFETY: the arrays are dense and aligned, the output is writable, and `call` keeps their memory.
     call(py, x.bytes(), &[Some(&source), Some(&target), mask.as_ref()], |stop| unsafe {
         primitives::rank(x, out, descending, selection.as_ref(), Execution { threads: None, stop })
+    })
+}
+
+/// The numbers of elements by their coordinates along axes with these strides, plus a number.
+#[pyfunction]
+#[pyo3(signature = (coordinates, strides, first, out, threads = None))]
+pub fn array_addresses(
+    py: Python<'_>,
+    coordinates: Vec<Bound<'_, PyAny>>,
+    strides: Vec<i64>,
+    first: i64,
+    out: &Bound<'_, PyAny>,
+    threads: Option<usize>,
+) -> PyResult<()> {
+    let threads = checked_threads(threads)?;
+    let target = Array::output(out)?;
+    let sources: Vec<Array> = coordinates.iter().map(|one| Array::new(one, "coordinates")).collect::<PyResult<_>>()?;
+    if sources.len() != strides.len() {
+        let (arrays, count) = (sources.len(), strides.len());
+        return Err(UsageError::new_err(format!("{arrays} arrays of coordinates have {count} strides")));
+    }
+    for source in &sources {
+        same_shape(source, "coordinates", &target, "out")?;
+    }
+    let along = |(source, &stride): (&Array, &i64)| Along { coordinates: source.view(), stride };
+    let axes: Vec<Along> = sources.iter().zip(&strides).map(along).collect();
+    let out = target.view();
+    let arrays: Vec<Option<&Array>> = sources.iter().chain([&target]).map(Some).collect();
+    // SAFETY: the arrays are dense and aligned, the output is writable, and `call` keeps their memory.
+    call(py, out.bytes(), &arrays, |stop| unsafe {
+        primitives::addresses(&axes, first, out, Execution { threads, stop })
     })
 }
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -332,6 +333,23 @@ def any_beyond(coordinates: Array, extent: int, mask: Array | None) -> bool:
     unsigned = coordinates.view(np.dtype(f"u{coordinates.dtype.itemsize}"))
     greatest = _core.array_reduce(unsigned, "max", mask)
     return greatest is not None and int(greatest) >= extent
+
+
+def linear(coordinates: Sequence[Array | int], extents: Sequence[int], shape: tuple[int, ...]) -> Array:
+    """The numbers of elements of a grid with these extents, by their coordinates: arrays of this shape, or numbers."""
+    if len(coordinates) == 1 and coordinates[0].__class__ is np.ndarray:
+        return coordinates[0].astype(np.int64, copy=False)
+    arrays, strides, first, stride = [], [], 0, 1
+    for along, extent in zip(reversed(coordinates), reversed(extents), strict=True):
+        if isinstance(along, np.ndarray):
+            arrays.append(along)
+            strides.append(stride)
+        else:
+            first += along * stride
+        stride *= extent
+    numbers = np.empty(shape, np.int64)
+    _core.array_addresses(arrays, strides, first, numbers)
+    return numbers
 
 
 def indices(addresses: Array) -> Array:

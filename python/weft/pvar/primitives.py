@@ -11,7 +11,7 @@ from weft._core import UsageError
 from weft.pvar import operators, words
 from weft.pvar.combining import Combiner
 from weft.pvar.execution import Scan, Send
-from weft.pvar.native import any_beyond
+from weft.pvar.native import any_beyond, linear
 from weft.pvar.variable import ParallelVariable
 
 if TYPE_CHECKING:
@@ -456,7 +456,7 @@ def _addresses(vp: VPSet, address: Any, whose: VPSet, what: str) -> Any:
         raise UsageError(
             f"{what}: an address has {whose.ndim} coordinates, not {len(address)}: the shape is {whose.shape}"
         )
-    total: Any = 0
+    coordinates: list[Any] = []
     error: str | None = None
     along: Any
     for axis, (one, extent) in enumerate(zip(address, whose.shape, strict=True)):
@@ -472,11 +472,9 @@ def _addresses(vp: VPSet, address: Any, whose: VPSet, what: str) -> Any:
         if wrong is not None:
             error = error or f"{what}: there is no coordinate {wrong} along axis {axis}: its extent is {extent}"
             along = 0
-        total = along if total.__class__ is int and total == 0 else _behind(total, extent, along)
+        coordinates.append(along)
     vp.execution.agree(error)
-    if total.__class__ is int:
-        return np.full(vp.execution.shape, total, dtype=np.int64)
-    return total.astype(np.int64, copy=False)
+    return linear(coordinates, whose.shape, vp.execution.shape)
 
 
 def _variables_of(address: Any) -> int:
@@ -492,16 +490,6 @@ def _first_beyond(coordinates: Any, extent: int, mask: Any) -> Any:
         return None
     outside = (coordinates < 0) | (coordinates >= extent)
     return coordinates[outside if mask is None else outside & mask].flat[0]
-
-
-def _behind(before: Any, extent: int, along: Any) -> Any:
-    """Numbers of processors by those of the axes before, and a coordinate along one more."""
-    if before.__class__ is int:
-        if along.__class__ is int:
-            return before * extent + along
-        return np.add(along, before * extent, dtype=np.int64, casting="same_kind")
-    total = np.multiply(before, extent, dtype=np.int64, casting="same_kind")
-    return np.add(total, along, out=total, dtype=np.int64, casting="same_kind")
 
 
 def variable_set(x: Any, what: str) -> VPSet:

@@ -14,6 +14,7 @@
 //! After the operations that M.-Y. Wu and W. Shu, "Performance Study on the Connection Machine" (1989) measure: section 3,
 //! tables 1 to 12.
 
+mod addresses;
 mod axis;
 mod choose;
 mod combination;
@@ -39,6 +40,7 @@ mod spread;
 mod tests;
 mod view;
 
+pub use addresses::{Along, addresses};
 pub use axis::Axis;
 pub use choose::choose;
 pub use combination::Combination;

@@ -659,6 +659,7 @@ proptest! {
     }
 }
 
+mod addresses;
 mod choices;
 mod domains;
 mod elementwise_operations;
