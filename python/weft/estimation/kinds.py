@@ -173,7 +173,7 @@ def _elementwise(record: Record) -> Kind:
     silent = record.name in WITHOUT_WARNING and _type(record) in domains.dtypes_of(record.name)
     pace = "slow" if slow else "silent" if silent else "comparing" if record.name in TESTS else "fast"
     group = f"{pace} elementwise {_bytes(record)} bytes"
-    if record.name == "random":
+    if record.kind == "random":
         # Many operations of numpy's in one: nothing else has calls as long.
         group = "random"
     dtype, computed = _type(record), _floating_of_whole(record)

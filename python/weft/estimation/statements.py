@@ -454,8 +454,14 @@ def _array(source: str, target: str, copy: bool | None, scene: Scene) -> Step:
 def _orders() -> Iterator[Statement]:
     for dtype in ("float64", "float32", "int64", "int32"):
         yield Statement(f"rank {dtype}", dtype, functools.partial(_ranked, dtype), 5, False)
-    for dtype in ("float64", "float32", "int64"):
-        yield Statement(f"random {dtype}", dtype, functools.partial(_random, dtype), 2, False)
+    for what, dtypes in (
+        ("random", ("float64", "float32")),
+        ("random uniform", ("float64", "float32")),
+        ("random normal", ("float64", "float32")),
+        ("random integers", ("int64", "int32")),
+    ):
+        for dtype in dtypes:
+            yield Statement(f"{what} {dtype}", dtype, functools.partial(_random, what, dtype), 2, False)
 
 
 def _ranked(dtype: str, scene: Scene) -> Step:
@@ -477,8 +483,9 @@ def _keys(dtype: str, scene: Scene) -> Callable[[], ParallelVariable]:
     return lambda: x
 
 
-def _random(dtype: str, scene: Scene) -> Step:
+def _random(what: str, dtype: str, scene: Scene) -> Step:
     numbers = scene.vp.rng(int(scene.rng.integers(1 << 30)))
-    if dtype.startswith("int"):
-        return scene.kept(dtype, lambda: numbers.integers(0, 10))
-    return scene.kept(dtype, lambda: numbers.random(dtype))
+    if what == "random integers":
+        return scene.kept(dtype, lambda: numbers.integers(0, 10, dtype))
+    draw = getattr(numbers, what.rsplit(maxsplit=1)[-1])
+    return scene.kept(dtype, lambda: draw(dtype=dtype))

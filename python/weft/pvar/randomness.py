@@ -65,7 +65,7 @@ class Random:
 
     def random(self, dtype: DTypeLike = np.float64) -> ParallelVariable:
         """Uniform from 0 up to, but without, 1: multiples of 2**-53, or of 2**-24 for float32."""
-        return self._recorded(self._fraction(_floating("random", dtype)))
+        return self._recorded("random", self._fraction(_floating("random", dtype)))
 
     def uniform(self, low: float = 0.0, high: float = 1.0, dtype: DTypeLike = np.float64) -> ParallelVariable:
         """Uniform between two numbers; rounding can give the upper one itself.
@@ -79,7 +79,7 @@ class Random:
         low, high = float(low), float(high)
         if not (math.isfinite(low) and math.isfinite(high) and low <= high):
             raise UsageError(f"uniform: from {low} to {high}; expected two finite numbers, the lower first")
-        return self._recorded((low + (high - low) * self._fraction(target)).astype(target))
+        return self._recorded("random uniform", (low + (high - low) * self._fraction(target)).astype(target))
 
     def normal(self, loc: float = 0.0, scale: float = 1.0, dtype: DTypeLike = np.float64) -> ParallelVariable:
         """Normally distributed, by the method of Box and Muller (1958).
@@ -94,7 +94,7 @@ class Random:
             raise UsageError(f"normal: the scale is {scale}; expected a number of 0 or more")
         radius = np.sqrt(-2 * np.log1p(-self._fraction(np.dtype(np.float64))))
         angle = 2 * np.pi * self._fraction(np.dtype(np.float64))
-        return self._recorded((loc + scale * (radius * np.cos(angle))).astype(target))
+        return self._recorded("random normal", (loc + scale * (radius * np.cos(angle))).astype(target))
 
     def integers(self, low: int, high: int | None = None, dtype: DTypeLike = np.int64) -> ParallelVariable:
         """Whole numbers from `low` up to, but without, `high`, each as likely as any other; from 0 with one argument.
@@ -117,7 +117,7 @@ class Random:
                 f"integers: {target} holds whole numbers from {least} to {most}, not {first} to {beyond - 1}"
             )
         offset = self._below(beyond - first)
-        return self._recorded((offset + np.uint64(first & _ALL_BITS)).astype(target))
+        return self._recorded("random integers", (offset + np.uint64(first & _ALL_BITS)).astype(target))
 
     def _below(self, count: int) -> Array:
         """Uniform whole numbers below a count, which may be 2**64."""
@@ -157,11 +157,11 @@ class Random:
         bits ^= bits >> np.uint64(31)
         return bits
 
-    def _recorded(self, data: Array) -> ParallelVariable:
+    def _recorded(self, name: str, data: Array) -> ParallelVariable:
         variable = ParallelVariable(self.vp, data)
         if self.vp.meter is not None:
             self.vp.meter.record(
-                self.vp, "random", "random", variable.bits, arrays=(self._steps, data), dtype=data.dtype.name
+                self.vp, name, "random", variable.bits, arrays=(self._steps, data), dtype=data.dtype.name
             )
         return variable
 
