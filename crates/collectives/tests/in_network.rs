@@ -145,7 +145,7 @@ fn invented_networks_get_right_schedules() {
     use rand::SeedableRng;
     let mut random = rand_xoshiro::Xoshiro256PlusPlus::seed_from_u64(41);
     let mut through = 0;
-    for _ in 0..60 {
+    for _ in 0..24 {
         let fabric = invented(&mut random);
         for collective in Collective::ALL {
             for method in [Method::Auto, Method::Throughput] {
@@ -159,5 +159,5 @@ fn invented_networks_get_right_schedules() {
             }
         }
     }
-    assert!(through > 200, "{through}");
+    assert!(through > 80, "{through}");
 }
