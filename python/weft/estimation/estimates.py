@@ -378,6 +378,9 @@ def _notes(prices: Pricer) -> tuple[str, ...]:
             "Arrays that go to or come from the front end as a whole, and what it computes itself, are not counted.",
         )
     taken = [f"'{missing}' was not measured and is priced as '{other}'." for missing, other in prices.stand_ins.items()]
+    if prices.timed:
+        names = ", ".join(sorted(prices.timed))
+        taken.append(f"{names}: by a function of the program's; the time is what it took while it was recorded.")
     if prices.drift is not None:
         ratio, low, high = prices.drift
         taken.append(

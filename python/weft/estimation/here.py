@@ -86,6 +86,8 @@ class Here:
         self.drift = drift
         self.stand_ins: dict[str, str] = {}
         """Kinds that were not measured, with those whose costs are taken for them."""
+        self.timed: set[str] = set()
+        """Operations by functions of the program's, which were timed while they were recorded."""
 
     def time(self, record: Record, since: int = 0, reach: Reach = (), repeats: int = 0) -> Time:
         """What an operation takes; there is no CM time here, so it is not a number.
@@ -95,12 +97,17 @@ class Here:
         UsageError
             For an operation whose kind, and what is like it, was not measured.
         """
+        if record.spent:
+            self.timed.add(record.name)
+            return Time(record.spent, float("nan"))
         kind = kinds.of(record, since, reach, repeats)
         ratio = 1.0 if self.drift is None else self.drift.ratio
         return Time(ratio * self.curve(kind.name).seconds(kind.work), float("nan"))
 
     def error(self, record: Record) -> float:
-        """The relative error of an operation's time: root mean square of the fit."""
+        """The relative error of an operation's time: root mean square of the fit; 0 of what was timed itself."""
+        if record.spent:
+            return 0.0
         return self.curve(kinds.of(record).name).error
 
     def planned(self, plan: Polyshift) -> Time | None:
@@ -139,4 +146,5 @@ def _nearest(name: str) -> Iterator[str]:
             break
     if name.startswith(("reduce ", "scan ", "send ")):
         yield from (re.sub(rf"\b{operator}\b", other, name) for operator, other in _OPERATORS_LIKE)
-    yield from (name.replace(besides, less) for besides, less in _LESS)
+    # What is added once is not added again: there would be no end of names.
+    yield from (name.replace(besides, less) for besides, less in _LESS if besides not in less or less not in name)

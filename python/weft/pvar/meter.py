@@ -81,6 +81,9 @@ class Record:
         it; a data-parallel machine does one after the other.
     touched
         Of gets and sends: bytes of the lines of the array that is fetched from or sent to which messages touch.
+    spent
+        Of reductions, scans and sends by a function of the program's: seconds that this one took while it was recorded,
+        which is all that is known of the function's cost. 0 for all others.
     """
 
     name: str
@@ -106,6 +109,7 @@ class Record:
     into: bool = False
     touched: int = 0
     included: bool = False
+    spent: float = 0.0
 
     @property
     def size(self) -> int:
@@ -421,16 +425,16 @@ class Meter:
         mode: str,
         within: bool,
         dtype: str = "",
-        by_function: bool = False,
+        spent: float | None = None,
         coordinates: int = 0,
         into: bool = False,
         scalar: bool = False,
     ) -> None:
         """A get or a send: of what, by which addresses, to what; within this VP set, or from or to another.
 
-        `by_function`: combined by a function of the program's, which no router knows. `coordinates`: variables that the
-        addresses are computed from. `into`: whether messages arrive in a variable of the program's. `scalar`: whether
-        all send one number.
+        `spent`: seconds of a send that is combined by a function of the program's, which no router knows.
+        `coordinates`: variables that the addresses are computed from. `into`: whether messages arrive in a variable of
+        the program's. `scalar`: whether all send one number.
         """
         run, addresses = vp.execution, moved[1]
         # Kernels read addresses of 32 and 64 bits; numpy, which fetches few, those of 64.
@@ -457,9 +461,9 @@ class Meter:
             more: dict[str, Any] = {"mode": mode}
         else:
             kind = "store_single" if routing.messages == 1 else "multiple_reduction" if many else "store"
-            if by_function:
-                kind = "send_function"
             more = {"dtype": dtype}
+            if spent is not None:
+                kind, more["spent"] = "send_function", spent
         more |= {"facts": routing, "converted": converted, "coordinates": coordinates, "into": into, "touched": touched}
         if scalar:
             more["scalar"] = True

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from time import perf_counter
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -213,7 +214,9 @@ def scan(
             raise UsageError(f"scan: segments are of {segments.data.dtype}; expected booleans, true where one begins")
         flags = segments.data
     how = Scan(operator, axis, vp.mask, flags, bool(exclusive), direction == "down", x.word)
+    begin = perf_counter()
     data = vp.execution.scan(x.data, how)
+    spent = perf_counter() - begin if isinstance(operator, Combiner) else 0.0
     scanned = ParallelVariable(vp, data, x.word)
     if vp.meter is not None:
         name = operators.name_of(operator)
@@ -233,6 +236,7 @@ def scan(
             axis=axis,
             extent=vp.shape[axis],
             dtype=x.data.dtype.name,
+            spent=spent,
         )
     return scanned
 
@@ -352,14 +356,16 @@ def send(
     if into is not None and target.data is values:
         values = values.copy()
     how = Send(operator, own.mask, x.word, into is None)
+    begin = perf_counter()
     own.execution.send(values, to, target.data, how, None if whose is own else whose.execution)
     if own.meter is not None:
+        spent = perf_counter() - begin if isinstance(operator, Combiner) else None
         sent = values[(slice(1),) * values.ndim] if is_number else values
-        by_function, moved = isinstance(operator, Combiner), (sent, to, target.data)
+        moved = sent, to, target.data
         name = f"send {'plain' if operator is None else operators.name_of(operator)}"
         coordinates = _variables_of(address)
         within, dtype, into_one = whose is own, x.data.dtype.name, into is not None
-        own.meter.routed(own, name, x.bits, moved, "many", within, dtype, by_function, coordinates, into_one, is_number)
+        own.meter.routed(own, name, x.bits, moved, "many", within, dtype, spent, coordinates, into_one, is_number)
     return target
 
 

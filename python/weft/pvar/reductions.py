@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from time import perf_counter
 from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
@@ -117,10 +118,11 @@ def _by_function(vp: VPSet, x: ParallelVariable, combiner: Combiner, axis: Any, 
     axes = list(range(vp.ndim)) if axis is None else _axes(vp, axis, "reduce")
     if axis is not None and not vp.size:
         return x.copy()
+    begin = perf_counter()
     value, has = vp.execution.combine(x.data, combiner, axes, vp.mask, x.word)
     if vp.meter is not None:
-        name, dtype = f"reduce {combiner.name}", x.data.dtype.name
-        vp.meter.record(vp, name, "reduce_function", x.bits, arrays=(x.data,), dtype=dtype)
+        name, dtype, spent = f"reduce {combiner.name}", x.data.dtype.name, perf_counter() - begin
+        vp.meter.record(vp, name, "reduce_function", x.bits, arrays=(x.data,), dtype=dtype, spent=spent)
     if not vp.execution.reduce(has, "and", None):
         value = np.where(has, value, _of_none(combiner, x, initial))
     if axis is None:

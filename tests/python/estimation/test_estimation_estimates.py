@@ -1,6 +1,7 @@
 """Estimates: counts times costs, intervals, what is lacking; programs as files and functions."""
 
 import math
+import time
 
 import numpy as np
 import pytest
@@ -128,6 +129,34 @@ def test_what_is_lacking_is_named_with_its_line(tmp_path, native):
 
     with pytest.raises(UsageError, match="cm2-8k lacks the costs of 1 operations(.|\n)*exp .line .*float_function"):
         estimate(program, "cm2-8k")
+
+
+def test_every_operation_along_an_axis_has_an_end_of_what_is_like_it(tmp_path):
+    def program():
+        x = weft.pvar.VPSet((8, 3)).zeros(np.uint32)
+        weft.pvar.scan(x, "add", axis=0)
+        weft.pvar.reduce(x, "max", axis=0)
+        weft.pvar.spread(x, 0, 1)
+
+    with pytest.raises(UsageError, match=r"here lacks the costs of (.|\n)*scan add"):
+        estimate(program, "here", costs=costs_file(tmp_path, read=1e-9))
+
+
+def test_a_function_of_the_programs_takes_what_it_took(tmp_path):
+    def slowly(earlier, later):
+        time.sleep(0.02)
+        return np.maximum(earlier, later)
+
+    def program(called=slowly):
+        x = weft.pvar.VPSet(2).zeros(np.int32)
+        weft.pvar.reduce(x, called)
+        weft.pvar.scan(x, called)
+        weft.pvar.send(x, x, combine=called)
+
+    kinds = dict.fromkeys(("broadcast_4_bytes", "equal_int32", "select"), 0.0)
+    found = estimate(program, "here", costs=costs_file(tmp_path, **kinds))
+    assert found.total.real_s >= 0.06
+    assert "reduce slowly, scan slowly, send slowly: by a function of the program's" in " ".join(found.notes)
 
 
 def test_a_machine_without_costs(native):
