@@ -11,7 +11,10 @@ use crate::schedule::{Bound, Collective, shards};
 const MAX_SIZE: usize = 1 << 16;
 
 /// The bound of an exchange, or of trees that reduce and copy at the same time.
-pub fn bound(fabric: &Fabric, collective: Collective, bytes: u64, element: u64) -> Bound {
+pub fn bound(fabric: &Fabric, collective: Collective, root: usize, bytes: u64, element: u64) -> Bound {
+    if collective.has_root() {
+        return of_root(fabric, collective, root, bytes);
+    }
     let partition = (collective == Collective::Allreduce).then(|| partition::best(fabric)).flatten();
     higher(of_cut(fabric, collective, bytes, element), partition, bytes)
 }
@@ -36,7 +39,9 @@ pub fn of_cut(fabric: &Fabric, collective: Collective, bytes: u64, element: u64)
     if collective != Collective::Allreduce {
         return of_rank;
     }
-    match narrowest(fabric) {
+    // From one rank to each other one and back.
+    let (first, others) = fabric.ranks.split_first().expect("a network has ranks");
+    match narrowest(fabric, others.iter().flat_map(|&other| [(*first, other), (other, *first)])) {
         Some((cut, rate)) if bytes as f64 / rate > of_rank.seconds * (1.0 + 1e-9) => {
             Bound { cut, others: Vec::new(), rate, seconds: bytes as f64 / rate }
         }
@@ -44,9 +49,38 @@ pub fn of_cut(fabric: &Fabric, collective: Collective, bytes: u64, element: u64)
     }
 }
 
-/// The set with ranks inside and outside that the least bandwidth leaves, by flows from one rank to each other one and
-/// back, and that bandwidth. `None` for large networks, and where ranks are not joined.
-fn narrowest(fabric: &Fabric) -> Option<(Vec<usize>, f64)> {
+/// The bound of a collective with a root: by the narrowest cut between the root and another rank, which the whole buffer
+/// crosses; on large networks by the links of one rank.
+fn of_root(fabric: &Fabric, collective: Collective, root: usize, bytes: u64) -> Bound {
+    let others = || (0..fabric.ranks.len()).filter(|&rank| rank != root).map(|rank| fabric.ranks[rank]);
+    let root = fabric.ranks[root];
+    let is_outwards = collective == Collective::Broadcast;
+    let cut = narrowest(fabric, others().map(|other| if is_outwards { (root, other) } else { (other, root) }));
+    let (cut, rate) = cut.unwrap_or_else(|| {
+        let vertices = || 0..fabric.vertices.len();
+        let without = |left_out: usize| vertices().filter(|&vertex| vertex != left_out).collect::<Vec<usize>>();
+        let leaving = |cut: &[usize]| {
+            let mut side = vec![false; fabric.vertices.len()];
+            cut.iter().for_each(|&vertex| side[vertex] = true);
+            leaving(fabric, &side)
+        };
+        let of_root = if is_outwards { vec![root] } else { without(root) };
+        let of_others = others().map(|other| if is_outwards { without(other) } else { vec![other] });
+        let cuts = std::iter::once(of_root).chain(of_others).map(|cut| (leaving(&cut), cut));
+        let (rate, cut) = cuts.min_by(|a, b| a.0.total_cmp(&b.0)).expect("the root is a rank");
+        (cut, rate)
+    });
+    Bound { cut, others: Vec::new(), rate, seconds: bytes as f64 / rate }
+}
+
+/// The bandwidth of all links that leave a set of vertices.
+fn leaving(fabric: &Fabric, side: &[bool]) -> f64 {
+    fabric.links.iter().filter(|link| side[link.from] && !side[link.to]).map(|link| link.bandwidth).sum()
+}
+
+/// Of the sets with the first of two vertices and without the second the one that the least bandwidth leaves, by flows, and
+/// that bandwidth. `None` for large networks, and where ranks are not joined.
+fn narrowest(fabric: &Fabric, ends: impl Iterator<Item = (usize, usize)>) -> Option<(Vec<usize>, f64)> {
     if fabric.links.len().saturating_mul(fabric.ranks.len()) > MAX_SIZE {
         return None;
     }
@@ -56,8 +90,7 @@ fn narrowest(fabric: &Fabric) -> Option<(Vec<usize>, f64)> {
         network.add(link.from, link.to, capacity);
     }
     let mut best: Option<(i64, Vec<bool>)> = None;
-    let (&first, others) = fabric.ranks.split_first()?;
-    for (source, sink) in others.iter().flat_map(|&other| [(first, other), (other, first)]) {
+    for (source, sink) in ends {
         let limit = best.as_ref().map_or(i64::MAX, |best| best.0);
         let flow = network.max_flow(source, sink, limit);
         if flow < limit {
@@ -65,8 +98,7 @@ fn narrowest(fabric: &Fabric) -> Option<(Vec<usize>, f64)> {
         }
     }
     let (_, side) = best?;
-    let leaving = fabric.links.iter().filter(|link| side[link.from] && !side[link.to]);
-    let rate: f64 = leaving.map(|link| link.bandwidth).sum();
+    let rate = leaving(fabric, &side);
     (rate > 0.0).then(|| ((0..side.len()).filter(|&vertex| side[vertex]).collect(), rate))
 }
 

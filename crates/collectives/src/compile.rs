@@ -128,8 +128,8 @@ fn alternatives_of_size(
     let mut schedules: Vec<Schedule> = Vec::new();
     if request.method != Method::Throughput {
         reachable(fabric, &roots)?;
-        let Request { collective, bytes, element_bytes, .. } = *request;
-        let exchanges = forms::exchanges(fabric, collective, bytes, element_bytes, MAX_EXCHANGES, interrupt);
+        let Request { collective, bytes, element_bytes, root, .. } = *request;
+        let exchanges = forms::exchanges(fabric, collective, root, bytes, element_bytes, MAX_EXCHANGES, interrupt);
         schedules.extend(exchanges.into_iter().map(|exchange| schedule(Vec::new(), Some(exchange))));
     }
     let kinds = match request.method {

@@ -1,6 +1,7 @@
 //! Allreduce by rounds of messages: recursive doubling and halving, Swing, rings along one axis or several, direct exchanges
 //! on one level or two, trees of whole buffers, and forms that divide the buffer in some steps and swap shares in the rest.
-//! Reduce-scatter and allgather are the first and the second half of those that divide in every step.
+//! Reduce-scatter and allgather are the first and the second half of those that divide in every step; a reduce is what its
+//! root needs of them, and a broadcast that backwards.
 //!
 //! Sources: Thakur, Rabenseifner and Gropp 2005, section 4.5 (doubling, halving, ranks folded to a power of two); De Sensi
 //! and others, Swing, NSDI 2024; Sack and Gropp 2012 (all axes of a torus at once, each with a part of the data).
@@ -14,6 +15,7 @@ use crate::fabric::Fabric;
 use crate::orders;
 use crate::predict::exchange_seconds;
 use crate::quickest;
+use crate::rooted_forms::of_root;
 use crate::schedule::{Bound, Collective, Exchange, Message, Operation, Round, Transfer, shards};
 use crate::steps::{Step, Within, bidirectional_rings, classes, digits, rings, swing};
 use crate::symmetric::Paths;
@@ -25,17 +27,17 @@ const MAX_MESSAGES: usize = 1 << 20;
 const MAX_DIRECT: usize = 64;
 
 /// From, to, first byte and bytes.
-type Sent = (usize, usize, u64, u64);
+pub type Sent = (usize, usize, u64, u64);
 
 /// What is done in a round, and its messages.
-type Draft = (Operation, Vec<Sent>);
+pub type Draft = (Operation, Vec<Sent>);
 
 /// A form before its paths are known: its name, and the rounds of each part of the buffer, which go on at the same time.
-struct Form {
-    name: String,
+pub struct Form {
+    pub name: String,
     /// What it has that others of its name may not have.
-    variant: String,
-    parts: Vec<Vec<Draft>>,
+    pub variant: String,
+    pub parts: Vec<Vec<Draft>>,
 }
 
 /// A range of the buffer: first element and elements, with the bytes of an element.
@@ -78,22 +80,20 @@ fn position(count: u64, index: usize, shares: usize) -> u64 {
 pub fn exchanges(
     fabric: &Fabric,
     collective: Collective,
+    root: usize,
     bytes: u64,
     element: u64,
     most: usize,
     interrupt: &Interrupt,
 ) -> Vec<Exchange> {
-    if collective.has_root() {
-        return Vec::new();
-    }
     let capacities = vec![1; fabric.links.len()];
     let edges: Vec<_> =
         fabric.links.iter().zip(capacities).map(|(link, capacity)| (link.from, link.to, capacity)).collect();
     let paths = Paths::of(fabric, &edges);
-    let bound = bound_of_exchange::bound(fabric, collective, bytes, element);
+    let bound = bound_of_exchange::bound(fabric, collective, root, bytes, element);
     let shards = shards(bytes, element, fabric.ranks.len());
     let (units, unit) = match collective {
-        Collective::Allreduce => (bytes, element),
+        Collective::Allreduce | Collective::Broadcast | Collective::Reduce => (bytes, element),
         _ => (POSITION_UNITS * shards.len() as u64, 1),
     };
     let ranks = &fabric.ranks;
@@ -112,6 +112,7 @@ pub fn exchanges(
         }
         let form = match collective {
             Collective::Allreduce => Some(form),
+            Collective::Broadcast | Collective::Reduce => Some(of_root(form, collective, root, ranks.len())),
             _ => half(form, collective, &shards, element),
         };
         let Some(mut exchange) = form.and_then(|form| routed(form, paths, &bound)) else { continue };
@@ -574,6 +575,9 @@ mod tests {
         }
     }
 
+    /// Of collectives that have one.
+    const ROOT: usize = 1;
+
     /// The names of all forms of a collective on networks of many kinds, each verified and executed with numbers.
     fn tried(collective: Collective) -> BTreeSet<String> {
         use weft_machine::Topology::{Crossbar, FatTree, Hypercube, Torus};
@@ -594,14 +598,14 @@ mod tests {
             // Blocks of unequal length, and buffers of fewer elements than blocks.
             for bytes in [4 * 1009, 4 * 13] {
                 let mut forms = BTreeSet::new();
-                for exchange in exchanges(&fabric, collective, bytes, 4, usize::MAX, &Interrupt::NEVER) {
+                for exchange in exchanges(&fabric, collective, ROOT, bytes, 4, usize::MAX, &Interrupt::NEVER) {
                     let form = exchange.form.clone();
                     let schedule = Schedule {
                         kind: KIND.to_owned(),
                         collective,
                         bytes,
                         element_bytes: 4,
-                        root: None,
+                        root: collective.has_root().then_some(ROOT),
                         fabric: fabric.clone(),
                         stages: Vec::new(),
                         exchange: Some(exchange),
@@ -653,7 +657,7 @@ mod tests {
     fn both_ways_together_bound_an_allreduce_and_are_reached_on_a_torus() {
         let torus = fabric(&weft_machine::Topology::Torus { extents: vec![4, 4] }, true);
         let bytes = 4 << 20;
-        let forms = exchanges(&torus, Collective::Allreduce, bytes, 4, usize::MAX, &Interrupt::NEVER);
+        let forms = exchanges(&torus, Collective::Allreduce, 0, bytes, 4, usize::MAX, &Interrupt::NEVER);
         // Sixteen ranks with four links each: an element leaves ranks thirty times.
         let least = 30.0 * bytes as f64 / (64.0 * 25e9);
         assert!(forms.iter().all(|form| (form.bound.seconds - least).abs() < 1e-12 && form.bound.others.len() == 15));
@@ -677,6 +681,14 @@ mod tests {
             "rings of axes",
             "bidirectional rings of axes",
         ];
+        expected.iter().for_each(|name| assert!(names.contains(*name), "{name} is not among {names:?}"));
+    }
+
+    #[test]
+    fn one_rank_sends_and_gets_everything_by_the_verifier_and_by_the_numbers() {
+        let names = &tried(Collective::Broadcast) & &tried(Collective::Reduce);
+        let expected =
+            ["direct", "recursive halving, nearest last", "recursive doubling", "ring", "tree", "swing, 4 parts"];
         expected.iter().for_each(|name| assert!(names.contains(*name), "{name} is not among {names:?}"));
     }
 

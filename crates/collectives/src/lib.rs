@@ -30,6 +30,7 @@ mod problem;
 mod quickest;
 mod reduce_broadcast;
 mod rooted;
+mod rooted_forms;
 mod routes;
 mod schedule;
 mod shallow;

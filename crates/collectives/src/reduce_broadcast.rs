@@ -155,7 +155,7 @@ pub fn through_switches(
     interrupt: &Interrupt,
 ) -> [Option<Stage>; 2] {
     let Some(pairs) = Pairs::of(fabric) else { return [None, None] };
-    let bound = bound_of_exchange::bound(fabric, Collective::Allreduce, bytes, element);
+    let bound = bound_of_exchange::bound(fabric, Collective::Allreduce, 0, bytes, element);
     let stage = |packed: Vec<Weighted>| stage_of(fabric, packed, bound.clone(), bytes, element);
     let quick = pairs.quick(bytes).into_iter().filter_map(|trees| stage(vec![(trees, 1)]));
     let quick = quick.min_by(|a, b| a.seconds.total_cmp(&b.seconds));
@@ -463,8 +463,8 @@ mod tests {
         for fabric in [torus([3, 5, 3]), network(26, 48, &joined)] {
             let router = Router::of(&fabric);
             let (packed, prices) = packed(&fabric, &|prices| router.cheapest(prices), &Interrupt::NEVER).unwrap();
-            let stage =
-                stage_of(&fabric, packed, bound_of_exchange::bound(&fabric, Collective::Allreduce, 4096, 4), 4096, 4);
+            let bound = bound_of_exchange::bound(&fabric, Collective::Allreduce, 0, 4096, 4);
+            let stage = stage_of(&fabric, packed, bound, 4096, 4);
             // No tree costs less than one by these prices, so that all of them let through what links are worth.
             let (cost, _) = router.cheapest(&prices).unwrap();
             let most: f64 = prices.iter().zip(&fabric.links).map(|(price, link)| price * link.bandwidth).sum();

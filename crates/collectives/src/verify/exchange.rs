@@ -176,9 +176,6 @@ fn mask(count: usize) -> u64 {
 pub(super) fn check_bound(schedule: &Schedule, bound: &Bound) -> Result<(), CollectiveError> {
     let fabric = &schedule.fabric;
     let wrong = |what: String| Err(CollectiveError::new(format!("bound: {what}")));
-    if schedule.collective.has_root() {
-        return wrong(format!("there is no exchange for {}", schedule.collective.name()));
-    }
     if !bound.others.is_empty() {
         return check_sets(schedule, bound).or_else(wrong);
     }
@@ -192,6 +189,11 @@ pub(super) fn check_bound(schedule: &Schedule, bound: &Bound) -> Result<(), Coll
     let members = fabric.ranks.iter().filter(|&&vertex| inside[vertex]).count();
     if members == 0 || members == fabric.ranks.len() {
         return wrong("its cut has all ranks or none, so nothing has to leave it".into());
+    }
+    // A buffer leaves its root, or comes to it.
+    let has_root = schedule.root.map(|root| inside[fabric.ranks[root]]);
+    if has_root.is_some_and(|has_root| has_root != (schedule.collective == Collective::Broadcast)) {
+        return wrong(format!("the buffer of a {} need not leave its cut", schedule.collective.name()));
     }
     let crossing = fabric.links.iter().filter(|link| inside[link.from] && !inside[link.to]);
     let rate: f64 = crossing.map(|link| link.bandwidth).sum();
