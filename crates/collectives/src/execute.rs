@@ -452,9 +452,17 @@ pub(crate) fn rounds(fabric: &Fabric, stage: &Stage, next_tag: NextTag) -> Resul
         sent[messages[number].from].push(number);
         received[messages[number].to].push(number);
     }
+    // When all that waits for a message has arrived.
+    let mut ends = arrivals.clone();
+    for &number in levels.iter().rev().flatten() {
+        messages[number].waits.iter().for_each(|&before| ends[before] = ends[before].max(ends[number]));
+    }
     let plan = |(mut sent, mut received): (Vec<usize>, Vec<usize>)| {
-        // Of what can be sent at the same time, the lower level and then the tree's order say what is first.
-        sent.sort_by(|a, b| ready(a).total_cmp(&ready(b)));
+        // Of what can be sent at the same time, that which others wait for longest, and which is longest on its way, is first.
+        sent.sort_by(|a, b| {
+            let later = |of: &[f64]| of[*b].total_cmp(&of[*a]);
+            ready(a).total_cmp(&ready(b)).then_with(|| later(&ends)).then_with(|| later(&arrivals))
+        });
         received.sort_by(|&a, &b| arrivals[a].total_cmp(&arrivals[b]));
         let carried = |number: usize, rank: usize| (rank, tags[number], messages[number].ranges.clone());
         let mut rounds = vec![Round { operation: stage.operation, sends: Vec::new(), receives: Vec::new() }];
