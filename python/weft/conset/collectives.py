@@ -63,11 +63,11 @@ class Collective:
     unpredicted: str | None = None
 
     def predict(self) -> float:
-        """Seconds by the model of latency, message overhead and bandwidth of the links.
+        """Seconds by formulas of latency, message overhead and bandwidth of the links, which the verifier recomputes.
 
-        On a machine messages share the links of its own routes, which the schedule's paths are; the model counts what
-        meets there, but not when (`considered` and :meth:`simulate` have seconds in virtual time). Where `unpredicted`
-        is not None, it knows less.
+        On a machine messages share the links of its own routes, which the schedule's paths are; the formulas count what
+        meets there, but not when (`considered` has predictions message by message and seconds in virtual time). Where
+        `unpredicted` is not None, they know less.
 
         Examples
         --------
