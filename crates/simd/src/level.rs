@@ -57,6 +57,15 @@ impl Level {
         }
     }
 
+    /// Bytes of a vector register.
+    pub fn register_bytes(self) -> usize {
+        match self {
+            Level::Portable => 16,
+            Level::Avx2 => 32,
+            Level::Avx512 => 64,
+        }
+    }
+
     /// The processor features that code of this level may be compiled for.
     pub fn features(self) -> &'static [&'static str] {
         match self {

@@ -39,6 +39,7 @@ mod spread;
 #[cfg(test)]
 mod tests;
 mod view;
+mod windows;
 
 pub use addresses::{Along, addresses};
 pub use axis::Axis;

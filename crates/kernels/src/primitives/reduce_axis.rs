@@ -3,26 +3,34 @@
 //! The order of combination is fixed by the indices of the elements, as everywhere here. Along the last axis a line is
 //! combined as a whole array is ([`reduce`](super::reduce::reduce)), or, if it is short, one element after another.
 //! Along others rows of elements with one index are combined one after another, for all lines at once; where rows are
-//! short, several of them are taken as one, and what these come to is combined last.
+//! short, several of them are taken as one, and what these come to is combined last. Where lines are so short that each of
+//! these costs more to begin than to do, they are combined by [windows](super::windows).
 
 use std::marker::PhantomData;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use weft_simd::{Dispatched, dispatch, on_threads};
+use weft_simd::{Dispatched, dispatch, level, on_threads};
 
 use crate::{Execution, Stop};
 
-use super::combination::{Add, Combine, Combining, Multiply, with_combination};
+use super::combination::{Add, Combine, Combining, Ior, Multiply, with_combination};
 use super::element::{Bool8, Element};
 use super::lines;
 use super::parallel::threads_for;
 use super::reduce::{CHUNK, combined_line, reduced};
 use super::view::Selection;
+use super::windows::{self, Buffer, GROUP, Rows};
 use super::{Axis, Combination, ElementType, PrimitiveError, View, finished};
 
 /// Elements of a line along the last axis below which lines are combined one element after another, several lines at a
 /// time: the lanes of a longer one take longer to be put together than this.
 const SHORT: usize = 48;
+
+/// Bytes of a line along the last axis up to which it is combined by windows, where the order makes a difference.
+const WINDOWS_ROUNDED: usize = 32;
+
+/// Bytes of all lines of a plane, along another axis, up to which they are.
+const WINDOWS_ROUNDED_PLANE: usize = 1024;
 
 /// So many short lines at a time, so that none waits for its own last result.
 const TOGETHER: usize = 8;
@@ -157,7 +165,36 @@ impl Work<'_> {
         if self.out.length == 0 {
             return 0;
         }
+        if self.is_short::<W, C>() {
+            return self.along_short::<T, W, C>(widen);
+        }
         if self.axis.after == 1 { self.along_the_last::<T, W, C>(widen) } else { self.along_another::<T, W, C>(widen) }
+    }
+
+    /// Whether lines are combined by windows, by what was measured (benchmark `pvar-axes`, an AMD EPYC).
+    fn is_short<W: Element, C: Combine<W>>(&self) -> bool {
+        let (Axis { extent, after, .. }, item) = (self.axis, size_of::<W>());
+        let (plane, register) = (extent * after, level().register_bytes());
+        if plane > windows::PLANE {
+            return false;
+        }
+        if !C::ASSOCIATIVE {
+            // The same for all processors and selections, since the order of combination depends on it.
+            return plane * item <= if after == 1 { WINDOWS_ROUNDED } else { WINDOWS_ROUNDED_PLANE };
+        }
+        if after > 1 {
+            return plane * item <= 16 * register;
+        }
+        extent < SHORT && 2 * extent * item <= if self.selection.0.is_some() { 6 * register } else { 3 * register }
+    }
+
+    fn along_short<T: Element, W: Element, C: Combine<W>>(&self, widen: impl Fn(T) -> W + Copy + Sync) -> usize {
+        let Axis { before, extent, after } = self.axis;
+        let some = (TASK / (extent * after)).max(1);
+        self.tasks(before.div_ceil(some), |task| {
+            let planes = task * some..before.min((task + 1) * some);
+            dispatch(Planes { work: self, planes, widen, combination: PhantomData::<(T, W, C)> })
+        })
     }
 
     fn along_the_last<T: Element, W: Element, C: Combine<W>>(&self, widen: impl Fn(T) -> W + Copy + Sync) -> usize {
@@ -166,7 +203,7 @@ impl Work<'_> {
         self.tasks(self.axis.before.div_ceil(some), |task| {
             let rows = task * some..self.axis.before.min((task + 1) * some);
             if extent <= CHUNK {
-                return dispatch(Rows { work: self, rows, widen, combination: PhantomData::<(T, W, C)> });
+                return dispatch(LastAxis { work: self, rows, widen, combination: PhantomData::<(T, W, C)> });
             }
             let mut empty = 0;
             for row in rows {
@@ -244,15 +281,101 @@ impl Work<'_> {
     }
 }
 
+/// Short lines of some planes.
+struct Planes<'a, F, C> {
+    work: &'a Work<'a>,
+    planes: std::ops::Range<usize>,
+    widen: F,
+    combination: PhantomData<C>,
+}
+
+impl<T: Element, W: Element, C: Combine<W>, F: Fn(T) -> W + Copy> Dispatched for Planes<'_, F, (T, W, C)> {
+    type Output = usize;
+    #[inline(always)]
+    fn run(self) -> usize {
+        let Axis { extent, after, .. } = self.work.axis;
+        let plane = extent * after;
+        let (mut elements, mut one, mut other, mut out) = (Buffer::new(), Buffer::new(), Buffer::new(), Buffer::new());
+        let elements = elements.filled(C::IDENTITY);
+        let (one, other, out) = (one.filled(C::IDENTITY), other.filled(C::IDENTITY), out.filled(C::IDENTITY));
+        let mut marks = self.work.counts_empty.then(|| [Buffer::new(), Buffer::new(), Buffer::new()]);
+        let mut marks = marks.as_mut().map(|buffers| buffers.each_mut().map(|one| one.filled(Bool8::SMALLEST)));
+        let at_once = windows::block(size_of::<W>()) / plane;
+        let mut empty = 0;
+        for first in self.planes.clone().step_by(at_once) {
+            if self.work.stop.is_requested() {
+                break;
+            }
+            let planes = at_once.min(self.planes.end - first);
+            let (start, length) = (first * plane, planes * plane);
+            // SAFETY: the planes are within the array, whose elements are of type `T`.
+            let x = unsafe { std::slice::from_raw_parts(self.work.source::<T>().add(start), length) };
+            let selection = self.work.selection.part(start, start + length);
+            self.load(x, selection, &mut elements[..length]);
+            let groups = length.div_ceil(GROUP);
+            let totals = windows::windows::<W, C>(elements, [one, other], extent, after, groups);
+            windows::spread(totals, out, Rows { planes, rows: extent, row: after * size_of::<W>() });
+            // SAFETY: the planes are within the output, whose elements are of type `W`, and no other task has them.
+            unsafe {
+                let target = self.work.out.pointer.cast::<W>().add(start);
+                if self.work.streaming {
+                    lines::store_past_caches(out.as_ptr().cast(), target.cast(), length * size_of::<W>());
+                } else {
+                    std::ptr::copy_nonoverlapping(out.as_ptr(), target, length);
+                }
+            }
+            if let (Some(mask), Some([selected, one, other])) = (selection.0, &mut marks) {
+                selected[..length].copy_from_slice(mask);
+                let any = windows::windows::<Bool8, Ior>(selected, [one, other], extent, after, groups);
+                empty += self.empty(&any[..length]);
+            }
+        }
+        empty
+    }
+}
+
+impl<T: Element, W: Element, C: Combine<W>, F: Fn(T) -> W + Copy> Planes<'_, F, (T, W, C)> {
+    /// Elements as they are combined: those that are not selected are what changes nothing.
+    #[inline(always)]
+    fn load(&self, x: &[T], selection: Selection<'_>, elements: &mut [W]) {
+        match selection.0 {
+            None => {
+                for (element, &x) in elements.iter_mut().zip(x) {
+                    *element = C::combine(C::IDENTITY, (self.widen)(x));
+                }
+            }
+            Some(mask) => {
+                for ((element, &x), holds) in elements.iter_mut().zip(x).zip(mask) {
+                    let x = (self.widen)(x);
+                    *element = C::combine(C::IDENTITY, if holds.holds() { x } else { C::IDENTITY });
+                }
+            }
+        }
+    }
+
+    /// How many lines nothing is selected of, where planes begin with whether something is.
+    #[inline(always)]
+    fn empty(&self, any: &[Bool8]) -> usize {
+        let Axis { extent, after, .. } = self.work.axis;
+        let begins = &any[..any.len() - (extent - 1) * after];
+        // Mostly not even a window that belongs to no line is empty.
+        if begins.iter().fold(true, |all, one| all & one.holds()) {
+            return 0;
+        }
+        let lines = begins.chunks(extent * after).flat_map(|plane| &plane[..after]);
+        lines.filter(|line| !line.holds()).count()
+    }
+}
+
 /// Lines along the last axis, of at most [`CHUNK`] elements.
-struct Rows<'a, F, C> {
+struct LastAxis<'a, F, C> {
     work: &'a Work<'a>,
     rows: std::ops::Range<usize>,
     widen: F,
     combination: PhantomData<C>,
 }
 
-impl<T: Element, W: Element, C: Combine<W>, F: Fn(T) -> W + Copy> Dispatched for Rows<'_, F, (T, W, C)> {
+impl<T: Element, W: Element, C: Combine<W>, F: Fn(T) -> W + Copy> Dispatched for LastAxis<'_, F, (T, W, C)> {
     type Output = usize;
     #[inline(always)]
     fn run(self) -> usize {
@@ -284,7 +407,7 @@ impl<T: Element, W: Element, C: Combine<W>, F: Fn(T) -> W + Copy> Dispatched for
     }
 }
 
-impl<T: Element, W: Element, C: Combine<W>, F: Fn(T) -> W + Copy> Rows<'_, F, (T, W, C)> {
+impl<T: Element, W: Element, C: Combine<W>, F: Fn(T) -> W + Copy> LastAxis<'_, F, (T, W, C)> {
     /// Some short rows, from this one on.
     #[inline(always)]
     fn together<const COUNT: usize>(&self, row: usize) -> usize {

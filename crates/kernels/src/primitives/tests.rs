@@ -205,6 +205,7 @@ fn shapes() -> impl Strategy<Value = (Vec<usize>, usize)> {
         2 => prop::collection::vec(1_usize..9, 1..3).prop_flat_map(|outer| {
             (1_usize..700).prop_map(move |last| [outer.clone(), vec![last]].concat())
         }),
+        2 => (1_usize..150, 1_usize..50, 1_usize..10).prop_map(|(planes, extent, after)| vec![planes, extent, after]),
         1 => (1_usize..40_000).prop_map(|length| vec![length]),
         1 => (1_usize..6, 1000_usize..2500).prop_map(|(first, last)| vec![first, last]),
     ];

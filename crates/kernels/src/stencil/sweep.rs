@@ -2,8 +2,6 @@
 
 mod joined;
 
-use weft_simd::Level;
-
 use crate::Stop;
 
 use super::arrays::{Ends, Job, OUTER, View};
@@ -253,11 +251,7 @@ impl<T: Element> Plan<T> {
     /// The job's views are valid for what its ranges and the stencil's reach make it read and write.
     pub(super) unsafe fn sweep(&self, job: &Job<T>, work: &mut Work<T>, stop: Stop<'_>) {
         let job = &Job { from_memory: job.from_memory && self.kernel.prefetches(), ..*job };
-        let lanes_bytes = match self.instructions {
-            Level::Avx512 => 64,
-            Level::Avx2 => 32,
-            Level::Portable => 16,
-        };
+        let lanes_bytes = self.instructions.register_bytes();
         let inner = |axis: usize| -> (isize, isize) {
             if axis + 1 >= self.axes {
                 return (0, 1);
