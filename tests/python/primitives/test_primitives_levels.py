@@ -64,6 +64,19 @@ for kind in kinds:
         out = np.zeros(length, kind)
         _core.array_gather(x, index, out, mask)
         keep("gather", out)
+for shape in ((700, 3), (513, 8), (120, 33), (67, 9, 8), (9, 31, 7), (65, 65)):
+    for kind in kinds:
+        x, mask = (chance.standard_normal(shape) * 50).astype(kind), chance.random(shape) < 0.6
+        for axis in range(len(shape)):
+            for combination in ("add", "max", "or"):
+                wide = {"i": np.int64, "u": np.uint64}.get(np.dtype(kind).kind, kind) if combination == "add" else kind
+                for selection in (None, mask):
+                    out = np.zeros(shape, wide)
+                    try:
+                        _core.array_reduce_axis(x, out, combination, axis, selection)
+                    except weft.UsageError:
+                        continue
+                    keep("reduce_axis", out)
 for shape in ((7,), (70_000,), (33, 65), (9, 17, 31), (1200, 999)):
     for kind in (np.uint8, np.float64, np.complex128):
         x = (chance.standard_normal(shape) * 50).astype(kind)
