@@ -12,6 +12,7 @@ use weft_comm::collective::Fold;
 
 use crate::bound_of_exchange;
 use crate::fabric::Fabric;
+use crate::form::{Draft, Form, Sent};
 use crate::orders;
 use crate::predict::exchange_seconds;
 use crate::quickest;
@@ -25,20 +26,6 @@ const MAX_MESSAGES: usize = 1 << 20;
 
 /// More ranks than this do not exchange with each other all at once.
 const MAX_DIRECT: usize = 64;
-
-/// From, to, first byte and bytes.
-pub type Sent = (usize, usize, u64, u64);
-
-/// What is done in a round, and its messages.
-pub type Draft = (Operation, Vec<Sent>);
-
-/// A form before its paths are known: its name, and the rounds of each part of the buffer, which go on at the same time.
-pub struct Form {
-    pub name: String,
-    /// What it has that others of its name may not have.
-    pub variant: String,
-    pub parts: Vec<Vec<Draft>>,
-}
 
 /// A range of the buffer: first element and elements, with the bytes of an element.
 #[derive(Clone, Copy)]

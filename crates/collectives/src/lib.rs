@@ -16,6 +16,7 @@ mod exact;
 pub mod execute;
 mod fabric;
 pub mod flow;
+mod form;
 mod forms;
 mod greedy;
 mod in_network;

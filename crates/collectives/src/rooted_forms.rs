@@ -4,7 +4,7 @@
 //! a broadcast by van de Geijn (Thakur, Rabenseifner and Gropp 2005, section 4.4): both take less of the links than whole
 //! buffers along a tree, and fewer messages than a pipeline.
 
-use crate::forms::{Draft, Form, Sent};
+use crate::form::{Draft, Form, Sent};
 use crate::schedule::{Collective, Operation};
 
 /// The form of an allreduce as one of this collective from or to a root, among so many ranks.
