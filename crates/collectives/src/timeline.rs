@@ -296,7 +296,10 @@ impl<'a> Network<'a> {
                 (link.latency, bytes as f64 / link.bandwidth)
             }
         };
-        (Picos::from_seconds(latency), Picos::from_seconds(seconds))
+        // Short pieces of long data take no less than all of it does.
+        let transmission = Picos::from_seconds(seconds);
+        let rounded_up = if transmission.seconds() < seconds { transmission + Picos(1) } else { transmission };
+        (Picos::from_seconds(latency), if self.machine.is_some() { transmission } else { rounded_up })
     }
 
     /// Until a request has come and its answer is back, which are too short to hold links.
