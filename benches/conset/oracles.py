@@ -204,8 +204,9 @@ def _steps(content: Content) -> Iterable[tuple[str, list[tuple[int, int, int, in
         yield round_["operation"], [(start, end, first, length) for (start, end, _), first, length in ends]
 
 
-SENT, RECEIVED = -1, -2
-"""What a processor does with a message."""
+SENT, RECEIVED = -2, -1
+"""What a processor does with a message. What it can send comes before what else has come: a program passes a piece on
+before it takes the next one."""
 
 Sent = tuple[int, int, Sequence[int], float, Sequence[int]]
 """A message: from, to, links, bytes, and the numbers of the messages that must have come before it is sent."""
@@ -215,8 +216,9 @@ def seconds_of_messages(fabric: Content, messages: Sequence[Sent]) -> float:
     """Seconds until all messages have come.
 
     A processor takes half of `message_seconds` to send one and as long to receive one, and does one at a time, in the
-    order in which they can be done. A message takes link after link of its path, as soon as its head has come and the
-    link is free, for its bytes at the pace of that link; it is there when its last byte is.
+    order in which they can be done, of those that wait for it sends first. A message takes link after link of its path,
+    as soon as its head has come and the link is free, for its bytes at the pace of that link; it is there when its last
+    byte is.
     """
     links, own = fabric["links"], fabric["message_seconds"] / 2.0
     missing = [len(waits) for *_, waits in messages]
