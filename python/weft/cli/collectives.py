@@ -92,10 +92,10 @@ def compile(
 
     chosen = compiled(method)
     schedule = chosen.schedule
-    plainly = outputs.show_plainly(_figures(schedule), shown)
+    plainly = outputs.show_plainly(_figures(schedule, chosen.predict()), shown)
     says = not plainly and not speaking.is_quiet()
     if says:
-        _summary(schedule, chosen.unpredicted)
+        _summary(schedule, chosen.predict(), chosen.unpredicted)
         _considered(chosen)
     is_of_form = (
         schedule.form not in ("trees", "reduce-broadcast trees", "in-network trees") and schedule.efficiency < _NEAR
@@ -117,11 +117,11 @@ def _by_trees(compiled: Callable[[str], Collective]) -> str:
     from weft._core import UsageError
 
     try:
-        others = compiled("throughput").schedule
+        others = compiled("throughput")
     except UsageError as error:
         return f"is not possible: {error}"
-    share = f"{others.efficiency:.2%} of the certified optimum for long buffers"
-    return f"{share}; this one {units.seconds(others.predicted_seconds)}"
+    share = f"{others.schedule.efficiency:.2%} of the certified optimum for long buffers"
+    return f"{share}; this one {units.seconds(others.predict())}"
 
 
 def _group(nodes: str) -> list[int]:
@@ -131,7 +131,7 @@ def _group(nodes: str) -> list[int]:
     return [node for part in nodes.split(",") for node in parse(part, "nodes", "one")]
 
 
-def _figures(schedule: CollectiveSchedule) -> pl.DataFrame:
+def _figures(schedule: CollectiveSchedule, predicted: float) -> pl.DataFrame:
     """The figures of a schedule in one row, for other tools; seconds and bytes a second."""
     import polars as pl
 
@@ -139,13 +139,13 @@ def _figures(schedule: CollectiveSchedule) -> pl.DataFrame:
     row = {
         "collective": schedule.collective, "root": schedule.root, "machine": schedule.machine,
         "ranks": schedule.ranks, "bytes": schedule.bytes, "trees": schedule.trees,
-        "seconds": schedule.predicted_seconds, "least_seconds": schedule.bound_seconds,
+        "seconds": predicted, "least_seconds": schedule.bound_seconds,
         "bandwidth": optimum * schedule.efficiency, "largest_bandwidth": optimum,
     }  # fmt: skip
     return pl.DataFrame([row])
 
 
-def _summary(schedule: CollectiveSchedule, unpredicted: str | None = None) -> None:
+def _summary(schedule: CollectiveSchedule, predicted: float, unpredicted: str | None) -> None:
     from weft import units
 
     of_root = f" with root {schedule.root}" if schedule.root is not None else ""
@@ -155,7 +155,7 @@ def _summary(schedule: CollectiveSchedule, unpredicted: str | None = None) -> No
         f"{units.length(schedule.bytes)}, {what}"
     )
     optimum = schedule.bytes / schedule.bound_seconds
-    typer.echo(f"  predicted           {units.seconds(schedule.predicted_seconds)}")
+    typer.echo(f"  predicted           {units.seconds(predicted)}")
     if unpredicted is not None:
         typer.echo(f"    not knowing       {unpredicted}")
     if schedule.has_switches:
