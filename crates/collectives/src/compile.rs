@@ -186,9 +186,9 @@ fn alternatives_of_size(
     }
     if request.collective == Collective::Allreduce && is_too_large.is_none() {
         let Request { bytes, element_bytes, method, .. } = *request;
-        let [quick, packed] = reduce_broadcast::through_switches(fabric, bytes, element_bytes, effort, interrupt);
+        let [single, packed] = reduce_broadcast::through_switches(fabric, bytes, element_bytes, effort, interrupt);
         let is_wanted = |_: &Stage| method != Method::Throughput;
-        schedules.extend(quick.filter(is_wanted).map(|stage| schedule(vec![stage], None)));
+        schedules.extend(single.filter(is_wanted).map(|stage| schedule(vec![stage], None)));
         let packed = packed.filter(|_| method != Method::Latency).map(|stage| schedule(vec![stage], None));
         if let Some(packed) = packed {
             if method == Method::Throughput

@@ -42,13 +42,13 @@ pub struct Steiner<'a> {
     branches: Vec<bool>,
 }
 
-/// What a tree costs on its way.
+/// What is to be small.
 #[derive(Clone, Copy)]
-enum Growth<'a> {
-    /// The links that are added, by these prices.
-    Cheap(&'a [f64]),
-    /// The time until so many bytes have come, from the root on.
-    Soon(f64),
+enum Objective<'a> {
+    /// The cost of all links together, by these prices.
+    Cost(&'a [f64]),
+    /// The time until so many bytes have come from the root to each rank.
+    Time(f64),
 }
 
 impl<'a> Steiner<'a> {
@@ -66,16 +66,16 @@ impl<'a> Steiner<'a> {
 
     /// A tree whose links cost little together. `None` where a rank is not reached, or the root is a switch that copies to
     /// nobody.
-    fn cheap(&self, root: usize, prices: &[f64]) -> Option<Vec<Branch>> {
-        self.grown(root, Growth::Cheap(prices))
+    fn of_low_cost(&self, root: usize, prices: &[f64]) -> Option<Vec<Branch>> {
+        self.grown(root, Objective::Cost(prices))
     }
 
     /// The tree whose paths are the quickest for so many bytes.
-    fn soon(&self, root: usize, bytes: u64) -> Option<Vec<Branch>> {
-        self.grown(root, Growth::Soon(bytes as f64))
+    fn of_shortest_paths(&self, root: usize, bytes: u64) -> Option<Vec<Branch>> {
+        self.grown(root, Objective::Time(bytes as f64))
     }
 
-    fn grown(&self, root: usize, growth: Growth) -> Option<Vec<Branch>> {
+    fn grown(&self, root: usize, objective: Objective) -> Option<Vec<Branch>> {
         let mut tree = Growing {
             steiner: self,
             is_member: vec![false; self.out.len()],
@@ -95,21 +95,21 @@ impl<'a> Steiner<'a> {
             if self.is_rank[vertex] && !tree.is_member[vertex] {
                 missing -= 1;
                 let joined = tree.join(vertex);
-                match growth {
-                    Growth::Cheap(_) => {
+                match objective {
+                    Objective::Cost(_) => {
                         joined.into_iter().for_each(|member| tree.reach(member, (0.0, 0, u32::MAX)));
                         continue;
                     }
-                    Growth::Soon(bytes) => {
+                    Objective::Time(bytes) => {
                         let by = &self.fabric.links[tree.reached[vertex].2 as usize];
                         cost += self.fabric.message_seconds + bytes / by.bandwidth;
                     }
                 }
             }
             for &(link, to) in &self.out[vertex] {
-                let price = match growth {
-                    Growth::Cheap(prices) => prices[link as usize].max(0.0),
-                    Growth::Soon(_) => self.fabric.links[link as usize].latency,
+                let price = match objective {
+                    Objective::Cost(prices) => prices[link as usize].max(0.0),
+                    Objective::Time(_) => self.fabric.links[link as usize].latency,
                 };
                 if !tree.is_member[to] {
                     tree.reach(to, (cost + price, hops + 1, link));
@@ -194,7 +194,7 @@ impl Growing<'_> {
 /// Trees of roots, with how many parts the data of each root has.
 pub type Packed = (Vec<PackedTree>, i64);
 
-/// Trees of every root in which switches copy: one each that is quick, and as many as share the links well. `rate` is what
+/// Trees of every root in which switches copy: one each over shortest paths, and as many as share the links well. `rate` is what
 /// the cut lets each root distribute, in units of `capacities`. None where no switch copies.
 pub fn distributions(
     fabric: &Fabric,
@@ -211,14 +211,14 @@ pub fn distributions(
     let steiner = Steiner::of(fabric);
     let of_root = bytes / roots.len() as u64;
     let tree = |root: usize, edges: Vec<Branch>| PackedTree { root, weight: 1, edges };
-    let quick: Option<Vec<PackedTree>> =
-        roots.iter().map(|&root| Some(tree(root, steiner.soon(root, of_root)?))).collect();
+    let shortest: Option<Vec<PackedTree>> =
+        roots.iter().map(|&root| Some(tree(root, steiner.of_shortest_paths(root, of_root)?))).collect();
     let of_links = roots.len() as f64 * fabric.links.len() as f64 * LOOKS;
     let rounds = ((effort * LINKS_PER_EFFORT / of_links) as usize).min(MAX_ROUNDS);
     let capacities: Vec<f64> = capacities.iter().map(|&capacity| capacity as f64).collect();
     let next = |prices: &[f64], number: usize| {
         let root = roots[number % roots.len()];
-        let edges = steiner.cheap(root, prices)?;
+        let edges = steiner.of_low_cost(root, prices)?;
         let links = edges.iter().flat_map(|edge| &edge.2).map(|&link| link as usize).collect();
         Some(((root, edges), links))
     };
@@ -227,7 +227,7 @@ pub fn distributions(
         let tree = |((root, edges), weight)| PackedTree { root, weight, edges };
         (trees.into_iter().map(tree).collect(), parts)
     });
-    quick.map(|trees| (trees, 1)).into_iter().chain(packed).collect()
+    shortest.map(|trees| (trees, 1)).into_iter().chain(packed).collect()
 }
 
 /// Trees that `next` gives by prices, `each` of them in a round, with how often each came up, and the number of rounds after
@@ -317,15 +317,18 @@ impl<'a> Pairs<'a> {
     /// The cheapest of the trees of some roots, and what it costs.
     pub fn cheapest(&self, prices: &[f64]) -> Option<(f64, Trees)> {
         let of_root = |&root: &usize| {
-            let trees = self.trees(root, |steiner| steiner.cheap(root, prices))?;
+            let trees = self.trees(root, |steiner| steiner.of_low_cost(root, prices))?;
             Some((trees.links().map(|link| prices[link].max(0.0)).sum(), trees))
         };
         self.roots.iter().filter_map(of_root).min_by(|a: &(f64, Trees), b| a.0.total_cmp(&b.0))
     }
 
     /// The trees of each root whose paths are the quickest.
-    pub fn quick(&self, bytes: u64) -> Vec<Trees> {
-        self.roots.iter().filter_map(|&root| self.trees(root, |steiner| steiner.soon(root, bytes))).collect()
+    pub fn of_shortest_paths(&self, bytes: u64) -> Vec<Trees> {
+        self.roots
+            .iter()
+            .filter_map(|&root| self.trees(root, |steiner| steiner.of_shortest_paths(root, bytes)))
+            .collect()
     }
 
     /// Trees that share the links well, each with its weight. `rate` is what the narrowest cut lets through, bytes a second.
