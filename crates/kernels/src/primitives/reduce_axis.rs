@@ -174,7 +174,10 @@ impl Work<'_> {
     /// Whether lines are combined by windows, by what was measured (benchmark `pvar-axes`, an AMD EPYC).
     fn is_short<W: Element, C: Combine<W>>(&self) -> bool {
         let (Axis { extent, after, .. }, item) = (self.axis, size_of::<W>());
-        let (plane, register) = (extent * after, level().register_bytes());
+        // Of floats the same for all processors too: among zeros of both signs the first is kept only in order.
+        let is_float = matches!(W::TYPE, ElementType::Float32 | ElementType::Float64);
+        let register = if is_float { lines::LINE } else { level().register_bytes() };
+        let plane = extent * after;
         if plane > windows::PLANE {
             return false;
         }
