@@ -1,7 +1,7 @@
 //! What no exchange can do better: the cut that limits it most, or of an allreduce the parts between which all has to be
 //! brought together and spread.
 
-use crate::bound::capacities;
+use crate::bound::{capacities, marked};
 use crate::fabric::Fabric;
 use crate::flow::FlowNetwork;
 use crate::partition::{self, Partition};
@@ -59,11 +59,7 @@ fn of_root(fabric: &Fabric, collective: Collective, root: usize, bytes: u64) -> 
     let (cut, rate) = cut.unwrap_or_else(|| {
         let vertices = || 0..fabric.vertices.len();
         let without = |left_out: usize| vertices().filter(|&vertex| vertex != left_out).collect::<Vec<usize>>();
-        let leaving = |cut: &[usize]| {
-            let mut side = vec![false; fabric.vertices.len()];
-            cut.iter().for_each(|&vertex| side[vertex] = true);
-            leaving(fabric, &side)
-        };
+        let leaving = |cut: &[usize]| leaving(fabric, &marked(fabric.vertices.len(), cut));
         let of_root = if is_outwards { vec![root] } else { without(root) };
         let of_others = others().map(|other| if is_outwards { without(other) } else { vec![other] });
         let cuts = std::iter::once(of_root).chain(of_others).map(|cut| (leaving(&cut), cut));

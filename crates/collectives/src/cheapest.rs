@@ -89,11 +89,7 @@ pub struct Router<'a> {
 
 impl<'a> Router<'a> {
     pub fn of(fabric: &'a Fabric) -> Router<'a> {
-        let mut out = vec![Vec::new(); fabric.vertices.len()];
-        for (number, link) in fabric.links.iter().enumerate() {
-            out[link.from].push((number as u32, link.to));
-        }
-        Router { fabric, out, rank_of: fabric.rank_of(), is_alike: is_alike(fabric) }
+        Router { fabric, out: fabric.links_out(), rank_of: fabric.rank_of(), is_alike: is_alike(fabric) }
     }
 
     /// The cheapest trees. `None` where ranks are not joined.

@@ -293,7 +293,8 @@ fn stage(
     };
     let bound = bound(&network, &distribution.cut, roots, request);
     let Distribution { parts, merged, translated, .. } = distribution;
-    let packed = distribution.trees.into_iter().map(|tree| along_routes(&network, tree)).collect();
+    let is_rank = marked(network.vertices.len(), &network.ranks);
+    let packed = distribution.trees.into_iter().map(|tree| along_routes(&network, &is_rank, tree)).collect();
     let trees = trees(&network, operation, packed, parts, roots, request);
     let mut stage = Stage { operation, parts, chunks: 1, merged, translated, trees, bound, rate: 0.0, seconds: 0.0 };
     stage.rate = predict::rate(fabric, &stage);
@@ -305,9 +306,8 @@ fn stage(
 }
 
 /// The same tree with the paths that messages take between the ranks that its edges join.
-fn along_routes(network: &Fabric, mut tree: PackedTree) -> PackedTree {
+fn along_routes(network: &Fabric, is_rank: &[bool], mut tree: PackedTree) -> PackedTree {
     if let Some(routes) = &network.routes {
-        let is_rank = marked(network.vertices.len(), &network.ranks);
         for (from, to, path) in tree.edges.iter_mut().filter(|edge| is_rank[edge.0] && is_rank[edge.1]) {
             if let Some(route) = routes.path(*from, *to) {
                 *path = route;

@@ -395,6 +395,15 @@ impl Fabric {
         if member < self.ranks.len() { self.message_seconds / 2.0 } else { 0.0 }
     }
 
+    /// Of every vertex the links that start there, and where they lead.
+    pub fn links_out(&self) -> Vec<Vec<(u32, usize)>> {
+        let mut out = vec![Vec::new(); self.vertices.len()];
+        for (number, link) in self.links.iter().enumerate() {
+            out[link.from].push((number as u32, link.to));
+        }
+        out
+    }
+
     /// The rank of every vertex that is one.
     pub fn rank_of(&self) -> Vec<Option<usize>> {
         let mut rank_of = vec![None; self.vertices.len()];

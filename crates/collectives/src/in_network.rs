@@ -7,6 +7,7 @@
 //! (Plotkin, Shmoys and Tardos 1995; Garg and Könemann 1998). Sums come as copies go, backwards, on the network reversed
 //! round, whose switches copy where those of this one add.
 
+use std::borrow::Cow;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
@@ -36,7 +37,7 @@ type Branch = (usize, usize, Vec<u32>);
 
 /// The network as Steiner trees see it: every vertex with its links, and whether a tree may branch there.
 pub struct Steiner<'a> {
-    fabric: &'a Fabric,
+    fabric: Cow<'a, Fabric>,
     out: Vec<Vec<(u32, usize)>>,
     is_rank: Vec<bool>,
     branches: Vec<bool>,
@@ -52,16 +53,12 @@ enum Objective<'a> {
 }
 
 impl<'a> Steiner<'a> {
-    pub fn of(fabric: &'a Fabric) -> Steiner<'a> {
-        let mut out = vec![Vec::new(); fabric.vertices.len()];
-        for (number, link) in fabric.links.iter().enumerate() {
-            out[link.from].push((number as u32, link.to));
-        }
+    pub fn of(fabric: Cow<'a, Fabric>) -> Steiner<'a> {
         let is_rank = marked(fabric.vertices.len(), &fabric.ranks);
         let mut branches = is_rank.clone();
         let copying = fabric.in_network.iter().filter(|switch| switch.multicast);
         copying.for_each(|switch| branches[switch.vertex] = true);
-        Steiner { fabric, out, is_rank, branches }
+        Steiner { out: fabric.links_out(), is_rank, branches, fabric }
     }
 
     /// A tree whose links cost little together. `None` where a rank is not reached, or the root is a switch that copies to
@@ -208,7 +205,7 @@ pub fn distributions(
     if !fabric.in_network.iter().any(|switch| switch.multicast) {
         return Vec::new();
     }
-    let steiner = Steiner::of(fabric);
+    let steiner = Steiner::of(Cow::Borrowed(fabric));
     let of_root = bytes / roots.len() as u64;
     let tree = |root: usize, edges: Vec<Branch>| PackedTree { root, weight: 1, edges };
     let shortest: Option<Vec<PackedTree>> =
@@ -275,8 +272,9 @@ fn packed<T: Eq + std::hash::Hash + Clone>(
 
 /// Trees over which sums go to a root while others come back from it, through switches that add and copy.
 pub struct Pairs<'a> {
-    fabric: &'a Fabric,
-    reversed: Fabric,
+    /// On the network reversed round, for the way to the root, and on the network itself for the way back.
+    there: Steiner<'a>,
+    back: Steiner<'a>,
     member_of: Vec<Option<usize>>,
     roots: Vec<usize>,
 }
@@ -295,17 +293,18 @@ impl<'a> Pairs<'a> {
         roots.sort_by_key(|&vertex| Reverse(links[vertex]));
         roots.truncate(MAX_ROOTS - 2);
         roots.extend(fabric.ranks.iter().take(MAX_ROOTS - roots.len()));
-        Some(Pairs { fabric, reversed: fabric.reversed(), member_of: fabric.member_of(), roots })
+        let (there, back) = (Steiner::of(Cow::Owned(fabric.reversed())), Steiner::of(Cow::Borrowed(fabric)));
+        Some(Pairs { there, back, member_of: fabric.member_of(), roots })
     }
 
     fn trees(&self, root: usize, grown: impl Fn(&Steiner) -> Option<Vec<Branch>>) -> Option<Trees> {
         let member = |vertex: usize| self.member_of[vertex];
-        let there = grown(&Steiner::of(&self.reversed))?.into_iter().rev();
+        let there = grown(&self.there)?.into_iter().rev();
         let reducing = there.map(|(near, far, mut links)| {
             links.reverse();
             Some(Transfer(member(far)?, member(near)?, links))
         });
-        let back = grown(&Steiner::of(self.fabric))?.into_iter();
+        let back = grown(&self.back)?.into_iter();
         let copying = back.map(|(near, far, links)| Some(Transfer(member(near)?, member(far)?, links)));
         Some(Trees {
             root: member(root)?,
@@ -333,7 +332,7 @@ impl<'a> Pairs<'a> {
 
     /// Trees that share the links well, each with its weight. `rate` is what the narrowest cut lets through, bytes a second.
     pub fn packed(&self, rate: f64, effort: f64, interrupt: &Interrupt) -> Option<Vec<(Trees, i64)>> {
-        let capacities: Vec<f64> = self.fabric.links.iter().map(|link| link.bandwidth).collect();
+        let capacities: Vec<f64> = self.back.fabric.links.iter().map(|link| link.bandwidth).collect();
         let of_links = 2.0 * self.roots.len() as f64 * capacities.len() as f64 * LOOKS;
         let rounds = ((effort * LINKS_PER_EFFORT / of_links) as usize).clamp(1, MAX_ROUNDS);
         let next = |prices: &[f64], _| {

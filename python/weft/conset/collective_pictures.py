@@ -223,7 +223,7 @@ def _edges(
             # Just before the lower rank, where no two lines of siblings are together.
             head = y2 - 16
             arrow = f"M{x2 - 4:.1f} {head - point:.1f}L{x2:.1f} {head + point:.1f}L{x2 + 4:.1f} {head - point:.1f}"
-            yield (f'<path class="edge" d="{path}{arrow}"><title>{ends}: {length}, {hops}</title></path>')
+            yield f'<path class="edge" d="{path}{arrow}"><title>{ends}: {length}, {hops}</title></path>'
             if is_labelled:
                 # On the side that the line does not come from.
                 look, aside = ("right", -8) if x1 > x2 else ("left", 8)
