@@ -214,11 +214,11 @@ def scan(
             raise UsageError(f"scan: segments are of {segments.data.dtype}; expected booleans, true where one begins")
         flags = segments.data
     how = Scan(operator, axis, vp.mask, flags, bool(exclusive), direction == "down", x.word)
-    begin = perf_counter()
+    begin = 0.0 if vp.meter is None else perf_counter()
     data = vp.execution.scan(x.data, how)
-    spent = perf_counter() - begin if isinstance(operator, Combiner) else 0.0
     scanned = ParallelVariable(vp, data, x.word)
     if vp.meter is not None:
+        spent = perf_counter() - begin if isinstance(operator, Combiner) else 0.0
         name = operators.name_of(operator)
         kind = {"add": "scan_sum", "max": "scan_max", "min": "scan_max"}.get(name, f"scan_{name}")
         if isinstance(operator, Combiner):
@@ -356,7 +356,7 @@ def send(
     if into is not None and target.data is values:
         values = values.copy()
     how = Send(operator, own.mask, x.word, into is None)
-    begin = perf_counter()
+    begin = 0.0 if own.meter is None else perf_counter()
     own.execution.send(values, to, target.data, how, None if whose is own else whose.execution)
     if own.meter is not None:
         spent = perf_counter() - begin if isinstance(operator, Combiner) else None

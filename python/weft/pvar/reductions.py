@@ -118,7 +118,7 @@ def _by_function(vp: VPSet, x: ParallelVariable, combiner: Combiner, axis: Any, 
     axes = list(range(vp.ndim)) if axis is None else _axes(vp, axis, "reduce")
     if axis is not None and not vp.size:
         return x.copy()
-    begin = perf_counter()
+    begin = 0.0 if vp.meter is None else perf_counter()
     value, has = vp.execution.combine(x.data, combiner, axes, vp.mask, x.word)
     if vp.meter is not None:
         name, dtype, spent = f"reduce {combiner.name}", x.data.dtype.name, perf_counter() - begin
