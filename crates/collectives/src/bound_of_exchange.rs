@@ -25,7 +25,7 @@ pub fn higher(of_cut: Bound, partition: Option<Partition>, bytes: u64) -> Bound 
         Some((seconds, partition)) if seconds > of_cut.seconds => {
             let mut parts = partition.parts.into_iter();
             let cut = parts.next().unwrap_or_default();
-            Bound { cut, others: parts.collect(), rate: partition.bandwidth, seconds }
+            Bound { cut, others: parts.collect(), rate: partition.bandwidth, seconds, ..Bound::default() }
         }
         _ => of_cut,
     }
@@ -43,7 +43,7 @@ pub fn of_cut(fabric: &Fabric, collective: Collective, bytes: u64, element: u64)
     let (first, others) = fabric.ranks.split_first().expect("a network has ranks");
     match narrowest(fabric, others.iter().flat_map(|&other| [(*first, other), (other, *first)])) {
         Some((cut, rate)) if bytes as f64 / rate > of_rank.seconds * (1.0 + 1e-9) => {
-            Bound { cut, others: Vec::new(), rate, seconds: bytes as f64 / rate }
+            Bound { cut, rate, seconds: bytes as f64 / rate, ..Bound::default() }
         }
         _ => of_rank,
     }
@@ -66,7 +66,7 @@ fn of_root(fabric: &Fabric, collective: Collective, root: usize, bytes: u64) -> 
         let (rate, cut) = cuts.min_by(|a, b| a.0.total_cmp(&b.0)).expect("the root is a rank");
         (cut, rate)
     });
-    Bound { cut, others: Vec::new(), rate, seconds: bytes as f64 / rate }
+    Bound { cut, rate, seconds: bytes as f64 / rate, ..Bound::default() }
 }
 
 /// The bandwidth of all links that leave a set of vertices.
@@ -121,10 +121,10 @@ fn of_rank(fabric: &Fabric, collective: Collective, bytes: u64, element: u64) ->
         _ => collective == Collective::ReduceScatter,
     };
     if leaves {
-        return Bound { cut: vec![leaving], others: Vec::new(), rate: out[leaving], seconds: exit };
+        return Bound { cut: vec![leaving], rate: out[leaving], seconds: exit, ..Bound::default() };
     }
     let cut = (0..fabric.vertices.len()).filter(|&vertex| vertex != entering).collect();
-    Bound { cut, others: Vec::new(), rate: into[entering], seconds: entry }
+    Bound { cut, rate: into[entering], seconds: entry, ..Bound::default() }
 }
 
 #[cfg(test)]

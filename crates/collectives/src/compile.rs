@@ -2,6 +2,7 @@
 
 use weft_base::Interrupt;
 
+use crate::all_to_all;
 use crate::bound::{Cut, marked};
 use crate::distribution::{Distribution, candidates, check_size, distribute, go_on, reachable, translated};
 use crate::error::CollectiveError;
@@ -10,44 +11,8 @@ use crate::forms;
 use crate::packing::PackedTree;
 use crate::predict;
 use crate::reduce_broadcast::{self, Overlapped};
+use crate::request::{Method, Request};
 use crate::schedule::{Bound, Collective, Exchange, KIND, Operation, Schedule, Stage, Transfer, Tree, shards};
-
-/// What a schedule should be good at.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Method {
-    /// Whatever is predicted to take least for the length.
-    Auto,
-    /// Bandwidth: trees at the certified optimum, whatever their latency.
-    Throughput,
-    /// Latency: few messages, each with all that goes from one rank to another.
-    Latency,
-}
-
-impl Method {
-    pub const ALL: [Method; 3] = [Method::Auto, Method::Throughput, Method::Latency];
-
-    /// The word for it on the command line.
-    pub fn name(self) -> &'static str {
-        match self {
-            Method::Auto => "auto",
-            Method::Throughput => "throughput",
-            Method::Latency => "latency",
-        }
-    }
-}
-
-/// What is compiled.
-#[derive(Clone, Debug)]
-pub struct Request {
-    pub collective: Collective,
-    /// Of the whole buffer.
-    pub bytes: u64,
-    /// No element is divided.
-    pub element_bytes: u64,
-    /// Of a broadcast or reduction.
-    pub root: usize,
-    pub method: Method,
-}
 
 /// Compiles a collective for a network.
 ///
@@ -66,7 +31,7 @@ pub struct Request {
 ///     {"from": "node 3", "to": "node 0", "bandwidth": 1e9, "duplex": true}]}"#;
 /// let ring = Fabric::from_json(ring, "ring.json").unwrap();
 /// let method = Method::Throughput;
-/// let request = Request { collective: Collective::Allgather, bytes: 4 << 20, element_bytes: 4, root: 0, method };
+/// let request = Request { collective: Collective::Allgather, bytes: 4 << 20, element_bytes: 4, root: 0, method, blocks: None };
 /// let schedule = compile(&ring, &request).unwrap();
 /// assert_eq!(schedule.efficiency(), 1.0);
 /// assert!((schedule.stages[0].bound.rate - 2e9 / 3.0).abs() < 1.0);
@@ -121,10 +86,14 @@ fn alternatives_of_size(
         bytes: request.bytes,
         element_bytes: request.element_bytes,
         root: request.collective.has_root().then_some(request.root),
+        blocks: request.blocks.clone(),
         fabric: Fabric { routes: None, ..fabric.clone() },
         stages,
         exchange,
     };
+    if request.collective == Collective::AllToAll {
+        return all_to_all::alternatives(fabric, request, &schedule(Vec::new(), None), effort, interrupt);
+    }
     let mut schedules: Vec<Schedule> = Vec::new();
     if request.method != Method::Throughput {
         reachable(fabric, &roots)?;
@@ -228,6 +197,10 @@ fn check(fabric: &Fabric, request: &Request) -> Result<(), CollectiveError> {
             request.bytes, request.element_bytes
         )));
     }
+    if let Some(lengths) = &request.blocks {
+        check_blocks(request, lengths, ranks)?;
+        return fabric.check();
+    }
     let elements = request.bytes / request.element_bytes;
     if !request.collective.has_root() && elements < ranks as u64 {
         return Err(CollectiveError::new(format!(
@@ -239,6 +212,37 @@ fn check(fabric: &Fabric, request: &Request) -> Result<(), CollectiveError> {
         )));
     }
     fabric.check()
+}
+
+/// Whether blocks are a square table of whole elements that fit in the buffer, some of them for others.
+fn check_blocks(request: &Request, lengths: &[Vec<u64>], ranks: usize) -> Result<(), CollectiveError> {
+    let wrong = |what: String| Err(CollectiveError::new(format!("blocks: {what}")));
+    if request.collective != Collective::AllToAll {
+        return wrong(format!("they are of all-to-all, found {}", request.collective.name()));
+    }
+    if lengths.len() != ranks || lengths.iter().any(|row| row.len() != ranks) {
+        let columns = lengths.iter().map(Vec::len).find(|&count| count != ranks).unwrap_or(ranks);
+        let rows = lengths.len();
+        return wrong(format!("expected {ranks} rows of {ranks} lengths, found {rows} and a row of {columns}"));
+    }
+    for (rank, row) in lengths.iter().enumerate() {
+        if let Some(length) = row.iter().find(|length| !length.is_multiple_of(request.element_bytes)) {
+            let element = request.element_bytes;
+            return wrong(format!("rank {rank} has one of {length} bytes, which are no whole elements of {element}"));
+        }
+        let sum = row.iter().try_fold(0u64, |sum, &length| sum.checked_add(length));
+        if sum.is_none_or(|sum| sum > request.bytes) {
+            return wrong(format!("those of rank {rank} have more than the {} bytes of its buffer", request.bytes));
+        }
+    }
+    let mut between = lengths
+        .iter()
+        .enumerate()
+        .flat_map(|(rank, row)| row.iter().enumerate().filter(move |(to, _)| *to != rank).map(|(_, length)| *length));
+    if between.all(|length| length == 0) {
+        return wrong("no rank has anything for another".into());
+    }
+    Ok(())
 }
 
 /// The candidates as stages, with figures.
@@ -296,7 +300,8 @@ fn stage(
     let is_rank = marked(network.vertices.len(), &network.ranks);
     let packed = distribution.trees.into_iter().map(|tree| along_routes(&network, &is_rank, tree)).collect();
     let trees = trees(&network, operation, packed, parts, roots, request);
-    let mut stage = Stage { operation, parts, chunks: 1, merged, translated, trees, bound, rate: 0.0, seconds: 0.0 };
+    let mut stage =
+        Stage { operation, parts, chunks: 1, merged, translated, form: None, trees, bound, rate: 0.0, seconds: 0.0 };
     stage.rate = predict::rate(fabric, &stage);
     if !merged {
         stage.chunks = predict::best_chunks(fabric, &stage, request.element_bytes);
@@ -370,7 +375,7 @@ fn bound(network: &Fabric, cut: &Cut, roots: &[usize], request: &Request) -> Bou
     let inside = roots.iter().zip(shards).filter(|(root, _)| cut.side[network.ranks[**root]]);
     let (count, bytes) = inside.fold((0u32, 0), |(count, bytes), (_, shard)| (count + 1, bytes + shard.1));
     let cut = (0..network.vertices.len()).filter(|&vertex| cut.side[vertex]).collect();
-    Bound { cut, others: Vec::new(), rate: exit / f64::from(count), seconds: bytes as f64 / exit }
+    Bound { cut, rate: exit / f64::from(count), seconds: bytes as f64 / exit, ..Bound::default() }
 }
 
 #[cfg(test)]

@@ -8,8 +8,10 @@ use weft_base::Operation as NodeOperation;
 use weft_comm::collective::{Choice, Element, Operator, allreduce, barrier};
 use weft_comm::{Buffer, CommError, Communicator, Payload, Program, Reduction, Source, Tag, TagSelector, Work};
 
+use crate::blocks::Blocks;
 use crate::error::CollectiveError;
 use crate::fabric::Fabric;
+use crate::local::{Local, received_start};
 use crate::merge::merge;
 use crate::predict::arrivals;
 use crate::schedule::{Collective, Exchange, Message, Operation, Schedule, Stage, Transfer, shards};
@@ -115,6 +117,8 @@ pub struct Timed {
     schedule: Arc<Schedule>,
     /// Of each rank, by stage.
     plans: Arc<Vec<Vec<Plan>>>,
+    /// Of an all-to-all its blocks, and how many bytes each rank keeps.
+    blocks: Option<Arc<(Blocks, Vec<u64>)>>,
     reduction: Reduction,
     /// Whether only lengths are sent; otherwise what every rank has at the end is checked.
     pub phantom: bool,
@@ -138,9 +142,15 @@ impl Timed {
                 )));
             }
         };
-        let plans = Arc::new(plans(&schedule)?);
+        let mut plans = plans(&schedule)?;
+        let blocks = (schedule.collective == Collective::AllToAll).then(|| {
+            let blocks = Blocks::of_schedule(&schedule);
+            let kept = plans.iter_mut().enumerate().map(|(rank, plans)| keep_locally(&blocks, rank, plans)).collect();
+            Arc::new((blocks, kept))
+        });
+        let plans = Arc::new(plans);
         let reduction = Reduction { element, operator: Operator::Sum };
-        Ok(Timed { schedule, plans, reduction, phantom, iterations })
+        Ok(Timed { schedule, plans, blocks, reduction, phantom, iterations })
     }
 
     /// The number of ranks.
@@ -269,11 +279,24 @@ impl Timed {
         if self.phantom { Payload::Phantom(bytes) } else { Payload::Data(Buffer::zeroed(bytes)) }
     }
 
-    /// What a rank has before: its shard, its summands, or what the root broadcasts.
+    /// What a rank has before: its shard, its summands, what the root broadcasts, or its blocks.
     fn input(&self, rank: usize) -> Payload {
         let bytes = self.schedule.bytes;
+        let kept = self.blocks.as_ref().map_or(bytes, |blocks| blocks.1[rank]);
         if self.phantom {
-            return Payload::Phantom(bytes as usize);
+            return Payload::Phantom(kept as usize);
+        }
+        if let Some(blocks) = &self.blocks {
+            let mut buffer = self.payload(kept as usize);
+            let own = self.filled(|_| true, |index| number(rank, index));
+            let (start, length) = blocks.0.block(rank, rank);
+            if length > 0 {
+                let received = received_start(&blocks.0) + blocks.0.received_at(start);
+                let first = blocks.0.in_own(start) as usize;
+                buffer.put(received as usize, &own.part(first, first + length as usize));
+            }
+            buffer.put(0, &own);
+            return buffer;
         }
         let own = match self.schedule.collective {
             Collective::Allgather => shards(bytes, self.schedule.element_bytes, self.ranks())[rank],
@@ -297,6 +320,9 @@ impl Timed {
 
     /// Compares what `rank` has with what the collective gives by its definition.
     fn check(&self, rank: usize, output: &Payload) -> Result<(), CommError> {
+        if let Some(blocks) = &self.blocks {
+            return self.check_blocks(rank, output, &blocks.0);
+        }
         let (bytes, size, ranks) = (self.schedule.bytes, self.schedule.element_bytes, self.ranks());
         let all = shards(bytes, size, ranks);
         let owner = |index: u64| all.partition_point(|shard| shard.0 + shard.1 <= index * size);
@@ -315,14 +341,29 @@ impl Timed {
                 (self.filled(|_| true, |index| number(root, index)), everything)
             }
             Collective::Reduce if self.schedule.root == Some(rank) => (self.filled(|_| true, sum), everything),
-            Collective::Reduce => return Ok(()),
+            Collective::Reduce | Collective::AllToAll => return Ok(()),
         };
         let part = |payload: &Payload| payload.part(range.start as usize, range.end as usize);
-        if part(output) == part(&expected) {
-            return Ok(());
+        if part(output) == part(&expected) { Ok(()) } else { Err(self.is_wrong(rank)) }
+    }
+
+    /// Compares the blocks that a rank has in the end with those that all ranks had for it.
+    fn check_blocks(&self, rank: usize, output: &Payload, blocks: &Blocks) -> Result<(), CommError> {
+        let all = (0..self.ranks()).map(|from| (from, blocks.block(from, rank)));
+        for (from, (start, bytes)) in all.filter(|(_, block)| block.1 > 0) {
+            let first = blocks.in_own(start) as usize;
+            let sent = self.filled(|_| true, |index| number(from, index)).part(first, first + bytes as usize);
+            let at = (received_start(blocks) + blocks.received_at(start)) as usize;
+            if output.part(at, at + bytes as usize) != sent {
+                return Err(self.is_wrong(rank));
+            }
         }
+        Ok(())
+    }
+
+    fn is_wrong(&self, rank: usize) -> CommError {
         let what = format!("{}: rank {rank} has not what it should have", self.schedule.collective.name());
-        Err(CommError::program(rank, what))
+        CommError::program(rank, what)
     }
 }
 
@@ -358,6 +399,25 @@ impl Program for Timed {
         }
         Ok(seconds)
     }
+}
+
+/// Has a rank's part in an all-to-all refer to what it keeps, and says how many bytes that is.
+fn keep_locally(blocks: &Blocks, rank: usize, plans: &mut [Plan]) -> u64 {
+    let mut local = Local::of(blocks, rank);
+    for plan in plans {
+        match plan {
+            Plan::Pipelined(roles) => {
+                roles.iter_mut().for_each(|role| role.start = local.position(role.start, role.bytes));
+            }
+            Plan::Rounds(rounds) => {
+                let carried = rounds.iter_mut().flat_map(|round| round.sends.iter_mut().chain(&mut round.receives));
+                let ranges = carried.flat_map(|(_, _, ranges)| ranges);
+                ranges.for_each(|range| range.0 = local.position(range.0, range.1));
+            }
+            Plan::Moved(_) => unreachable!("paths of blocks are not moved"),
+        }
+    }
+    local.bytes()
 }
 
 /// What every rank does, by stage. Messages of one tree between two ranks have a tag of their own.
@@ -414,23 +474,30 @@ fn moved(schedule: &Schedule, stage: &Stage, extents: &[usize], tags: &mut Tags)
 /// The parts of all ranks in the trees that are written, whose transfers have their tags in order.
 pub(crate) fn roles(stage: &Stage, ranks: usize, next_tag: NextTag) -> Result<Vec<Vec<Role>>, CollectiveError> {
     let mut roles = vec![Vec::new(); ranks];
+    let (mut of_tree, mut members): (Vec<Option<Role>>, Vec<usize>) = (vec![None; ranks], Vec::new());
     for tree in &stage.trees {
         // What is copied after it was reduced has come through the transfers to the root.
         let mut first_depth = 0;
         for (operation, transfers) in between_ranks(tree, stage.operation, ranks) {
-            let empty = || Role { depth: first_depth, ..empty_role(operation, stage, tree) };
-            let mut of_tree: Vec<Option<Role>> = vec![None; ranks];
+            let mut empty = |rank: usize| {
+                members.push(rank);
+                Role { depth: first_depth, ..empty_role(operation, stage, tree) }
+            };
             for (from, to) in transfers {
                 let tag = next_tag(from, to)?;
-                let sender = of_tree[from].get_or_insert_with(empty);
+                let sender = of_tree[from].get_or_insert_with(|| empty(from));
                 sender.sends.push((to, tag));
                 let depth = sender.depth + 1;
-                let receiver = of_tree[to].get_or_insert_with(empty);
+                let receiver = of_tree[to].get_or_insert_with(|| empty(to));
                 receiver.depth = receiver.depth.max(depth);
                 receiver.receives.push((from, tag));
             }
-            first_depth = of_tree.iter().flatten().map(|role| role.depth).max().unwrap_or(0);
-            roles.iter_mut().zip(of_tree).for_each(|(roles, role)| roles.extend(role));
+            first_depth = 0;
+            for rank in members.drain(..) {
+                let role = of_tree[rank].take().expect("a member has a part");
+                first_depth = first_depth.max(role.depth);
+                roles[rank].push(role);
+            }
         }
     }
     Ok(roles)

@@ -593,6 +593,7 @@ mod tests {
                         bytes,
                         element_bytes: 4,
                         root: collective.has_root().then_some(ROOT),
+                        blocks: None,
                         fabric: fabric.clone(),
                         stages: Vec::new(),
                         exchange: Some(exchange),

@@ -4,12 +4,15 @@
 //! switches out by edge splitting, packs spanning trees that use the cut's links fully, and gives every tree a range of
 //! bytes; [`verify`] proves the [`Schedule`] again without any of that code.
 
+mod all_to_all;
 mod arborescence;
+mod blocks;
 pub mod bound;
 mod bound_of_exchange;
 mod cheapest;
 mod circulation;
 mod compile;
+mod congestion;
 mod distribution;
 mod error;
 mod exact;
@@ -20,6 +23,7 @@ mod form;
 mod forms;
 mod greedy;
 mod in_network;
+mod local;
 mod logical;
 mod merge;
 mod needed;
@@ -30,6 +34,7 @@ pub mod predict;
 mod problem;
 mod quickest;
 mod reduce_broadcast;
+mod request;
 mod rooted;
 mod rooted_forms;
 mod routes;
@@ -45,9 +50,10 @@ pub mod timeline;
 mod translation;
 mod verify;
 
-pub use compile::{DEFAULT_EFFORT, Method, Request, alternatives, compile};
+pub use compile::{DEFAULT_EFFORT, alternatives, compile};
 pub use error::CollectiveError;
 pub use fabric::{Fabric, InNetwork, Link};
+pub use request::{Method, Request};
 pub use routes::{Routes, unpredicted};
 pub use schedule::{
     Bound, Collective, Exchange, KIND, Message, Operation, Round, Schedule, Stage, Transfer, Tree, shards,

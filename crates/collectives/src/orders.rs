@@ -137,9 +137,10 @@ mod tests {
     use weft_base::Interrupt;
 
     use super::*;
-    use crate::compile::{Method, Request, alternatives};
+    use crate::compile::alternatives;
     use crate::execute::Timed;
     use crate::fabric::Fabric;
+    use crate::request::{Method, Request};
     use crate::schedule::Collective;
     use crate::verify::verify;
 
@@ -178,7 +179,8 @@ mod tests {
             let fabric = mesh.with_group(&nodes).unwrap();
             for collective in [Collective::Allgather, Collective::ReduceScatter, Collective::Allreduce] {
                 let bytes = 4 * 37;
-                let request = Request { collective, bytes, element_bytes: 4, root: 0, method: Method::Latency };
+                let request =
+                    Request { collective, bytes, element_bytes: 4, root: 0, method: Method::Latency, blocks: None };
                 let all = alternatives(&fabric, &request, 1.0, &Interrupt::NEVER).unwrap();
                 let merged: Vec<_> = all.into_iter().filter(|schedule| schedule.exchange.is_none()).collect();
                 assert!(merged.len() > 3, "{nodes:?} {collective:?}: {}", merged.len());

@@ -156,6 +156,8 @@ struct Pipeline<'a> {
     /// Until when each link is busy with the piece in hand, the number of that piece, and who has put it on the link.
     busy: Vec<(f64, usize, usize)>,
     piece: usize,
+    /// Of each member when it can send the first byte of the piece in hand, and when it has the last one; 0 between pieces.
+    clocks: Vec<(f64, f64)>,
 }
 
 impl<'a> Pipeline<'a> {
@@ -193,8 +195,8 @@ impl<'a> Pipeline<'a> {
         }
         let loads = fabric.links.iter().zip(bytes).zip(most_of_kind(fabric, stage, largest));
         let loads = loads.map(|((link, bytes), largest)| (bytes / link.bandwidth, largest)).collect();
-        let busy = vec![(0.0, 0, 0); fabric.links.len()];
-        Pipeline { fabric, stage, loads, overheads, memories: Vec::new(), busy, piece: 0 }
+        let (busy, clocks) = (vec![(0.0, 0, 0); fabric.links.len()], vec![(0.0, 0.0); fabric.members()]);
+        Pipeline { fabric, stage, loads, overheads, memories: Vec::new(), busy, piece: 0, clocks }
     }
 
     /// The same with what a described machine has beside its links: a file of a schedule does not say what memories take.
@@ -238,31 +240,35 @@ impl<'a> Pipeline<'a> {
     fn crossing(&mut self, tree: &Tree, chunks: f64) -> f64 {
         let bytes = tree.bytes as f64 / chunks;
         let (reductions, copies) = tree.halves(self.stage.operation);
-        let there = self.below_root(bytes, reductions.iter().rev().map(|sent| (sent.1, sent.0, &sent.2[..])));
-        there + self.below_root(bytes, copies.iter().map(|sent| (sent.0, sent.1, &sent.2[..])))
+        let there = self.below_root(bytes, || reductions.iter().rev().map(|sent| (sent.1, sent.0, &sent.2[..])));
+        there + self.below_root(bytes, || copies.iter().map(|sent| (sent.0, sent.1, &sent.2[..])))
     }
 
     /// Seconds until all have a piece, by transfers from near to far. Sums come as copies go, backwards.
-    fn below_root<'b>(&mut self, bytes: f64, transfers: impl Iterator<Item = (usize, usize, &'b [u32])>) -> f64 {
-        let Pipeline { fabric, busy, piece, .. } = self;
+    fn below_root<'b, T: Iterator<Item = (usize, usize, &'b [u32])>>(
+        &mut self,
+        bytes: f64,
+        transfers: impl Fn() -> T,
+    ) -> f64 {
+        let Pipeline { fabric, busy, piece, clocks, .. } = self;
         *piece += 1;
-        // When a member can send the first byte of the piece, and when it has the last one: a switch passes bytes on as they
-        // come, a rank when all are there.
-        let (mut ready, mut whole) = (vec![0.0f64; fabric.members()], vec![0.0f64; fabric.members()]);
         let mut last = 0.0f64;
-        for (near, far, links) in transfers {
-            ready[near] += fabric.own_seconds(near);
+        for (near, far, links) in transfers() {
+            clocks[near].0 += fabric.own_seconds(near);
             let path = || links.iter().map(|&link| (link as usize, &fabric.links[link as usize]));
             // What others put on a link is not in the order of time here, and counted with what it carries in all.
             let free = |(until, of, by)| if (of, by) == (*piece, near) { until } else { 0.0 };
-            let start = path().map(|(link, _)| free(busy[link])).fold(ready[near], f64::max);
+            let start = path().map(|(link, _)| free(busy[link])).fold(clocks[near].0, f64::max);
             let latency: f64 = path().map(|(_, link)| link.latency).sum();
             let slowest = path().map(|(_, link)| link.bandwidth).fold(f64::INFINITY, f64::min);
             path().for_each(|(link, of)| busy[link] = (start + bytes / of.bandwidth, *piece, near));
-            whole[far] = f64::max(start + latency + bytes / slowest, whole[near] + latency) + fabric.own_seconds(far);
-            ready[far] = if fabric.switch(far).is_some() { start + latency } else { whole[far] };
-            last = last.max(whole[far]);
+            let whole = f64::max(start + latency + bytes / slowest, clocks[near].1 + latency) + fabric.own_seconds(far);
+            // A switch passes bytes on as they come, a rank when all are there.
+            let ready = if fabric.switch(far).is_some() { start + latency } else { whole };
+            clocks[far] = (ready, whole);
+            last = last.max(whole);
         }
+        transfers().for_each(|(near, far, _)| (clocks[near], clocks[far]) = ((0.0, 0.0), (0.0, 0.0)));
         last
     }
 }

@@ -199,7 +199,8 @@ fn stage_of(fabric: &Fabric, packed: Vec<Weighted>, bound: Bound, bytes: u64, el
         .collect();
     let operation = Operation::ReduceBroadcast;
     let (merged, translated) = (false, None);
-    let mut stage = Stage { operation, parts, chunks: 1, merged, translated, trees, bound, rate: 0.0, seconds: 0.0 };
+    let mut stage =
+        Stage { operation, parts, chunks: 1, merged, translated, form: None, trees, bound, rate: 0.0, seconds: 0.0 };
     stage.rate = predict::rate(fabric, &stage);
     stage.chunks = predict::best_chunks(fabric, &stage, element);
     stage.seconds = predict::seconds(fabric, &stage)?;
@@ -318,6 +319,7 @@ mod tests {
             bytes,
             element_bytes: 4,
             root: None,
+            blocks: None,
             fabric: fabric.clone(),
             stages: vec![stage],
             exchange: None,

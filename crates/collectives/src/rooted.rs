@@ -180,7 +180,8 @@ pub fn downwards(root: usize, above: &[usize], rest: &[f64]) -> Vec<(usize, usiz
 mod tests {
     use weft_base::Interrupt;
 
-    use crate::compile::{Method, Request, alternatives};
+    use crate::compile::alternatives;
+    use crate::request::{Method, Request};
     use crate::schedule::{Collective, Schedule};
 
     use super::*;
@@ -215,7 +216,14 @@ mod tests {
                 let optimum = (0..).find(|&ticks| reached(ticks, overhead.max(gap), message) >= ranks).unwrap();
                 for collective in [Collective::Broadcast, Collective::Reduce] {
                     for root in [0, ranks - 1] {
-                        let request = Request { collective, bytes: 4, element_bytes: 4, root, method: Method::Auto };
+                        let request = Request {
+                            collective,
+                            bytes: 4,
+                            element_bytes: 4,
+                            root,
+                            method: Method::Auto,
+                            blocks: None,
+                        };
                         let all = alternatives(&fabric, &request, 1.0, &Interrupt::NEVER).unwrap();
                         // In merged rounds the model looks at the overheads of each round alone.
                         let in_order = all.iter().filter(|schedule| schedule.stages.iter().any(|stage| !stage.merged));

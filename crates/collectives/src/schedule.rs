@@ -20,15 +20,18 @@ pub enum Collective {
     Broadcast,
     /// Every rank has a whole buffer; one gets their sum.
     Reduce,
+    /// Every rank has a buffer with a block for each rank; all get the blocks for them.
+    AllToAll,
 }
 
 impl Collective {
-    pub const ALL: [Collective; 5] = [
+    pub const ALL: [Collective; 6] = [
         Collective::Allgather,
         Collective::ReduceScatter,
         Collective::Allreduce,
         Collective::Broadcast,
         Collective::Reduce,
+        Collective::AllToAll,
     ];
 
     /// The word for it on the command line.
@@ -39,6 +42,7 @@ impl Collective {
             Collective::Allreduce => "allreduce",
             Collective::Broadcast => "broadcast",
             Collective::Reduce => "reduce",
+            Collective::AllToAll => "all-to-all",
         }
     }
 
@@ -50,7 +54,7 @@ impl Collective {
     /// What its stages do, in order.
     pub fn operations(self) -> &'static [Operation] {
         match self {
-            Collective::Allgather | Collective::Broadcast => &[Operation::Copy],
+            Collective::Allgather | Collective::Broadcast | Collective::AllToAll => &[Operation::Copy],
             Collective::ReduceScatter | Collective::Reduce => &[Operation::Reduce],
             Collective::Allreduce => &[Operation::Reduce, Operation::Copy],
         }
@@ -85,11 +89,13 @@ pub struct Transfer(
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Tree {
-    /// The rank that has the range before copying, or after reducing; any member where both are done at the same time.
+    /// The rank that has the range before copying, or after reducing; any member where both are done at the same time. Of an
+    /// all-to-all the sender of a block, and the transfers lead from rank to rank until the block is where it belongs.
     pub root: usize,
-    /// The share of the root's data, in parts of the stage's `parts`; of the buffer where both are done at the same time.
+    /// The share of the root's data, in parts of the stage's `parts`; of the buffer where both are done at the same time. Of
+    /// an all-to-all the bytes of the range, and `parts` are those of a rank's buffer.
     pub weight: i64,
-    /// The first byte, counted in the whole buffer.
+    /// The first byte, counted in the whole buffer; of an all-to-all in the buffers of all ranks, one after another.
     pub start: u64,
     /// How many bytes.
     pub bytes: u64,
@@ -113,17 +119,22 @@ impl Tree {
     }
 }
 
-/// A lower bound: the data of the roots in the cut crosses its links, out of it in copying and into it in reducing.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+/// A lower bound: the data of the roots in the cut crosses its links, out of it in copying and into it in reducing. Of an
+/// all-to-all, by prices of links.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Bound {
-    /// The vertices of the cut.
+    /// The vertices of the cut; none of an all-to-all.
     pub cut: Vec<usize>,
     /// Of an allreduce that is not in two stages, disjoint sets of vertices that together with the cut have all ranks, each at least one:
     /// every element leaves such sets, and enters them, twice as often as there are others beside the first
     /// (crates/collectives/src/partition.rs says why). None where the buffer crosses the cut alone.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub others: Vec<Vec<usize>>,
+    /// Of an all-to-all what a byte pays on a link; nothing on links that are not listed. All bytes pay no less than on
+    /// cheapest paths, and links earn no more than their prices times their bandwidths every second.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub prices: Vec<(u32, u64)>,
     /// The most that each root can distribute or collect, bytes a second; of a cut with others what they all can send, or
     /// receive if that is less.
     pub rate: f64,
@@ -151,6 +162,9 @@ pub struct Stage {
     /// as those of rank 0, which has no fewer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub translated: Option<Vec<usize>>,
+    /// What people call the way in which an all-to-all is done.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub form: Option<String>,
     pub trees: Vec<Tree>,
     pub bound: Bound,
     /// What the trees let each root distribute or collect if nothing but bandwidth limits, bytes a second; of the whole
@@ -201,12 +215,15 @@ pub struct Schedule {
     /// Says what kind of file it is: [`KIND`].
     pub kind: String,
     pub collective: Collective,
-    /// Of the whole buffer: what all ranks have at the end, or had in the beginning.
+    /// Of the whole buffer: what all ranks have at the end, or had in the beginning; of an all-to-all each of them.
     pub bytes: u64,
     /// No element of so many bytes is divided.
     pub element_bytes: u64,
     /// Of a broadcast or reduction.
     pub root: Option<usize>,
+    /// Of an all-to-all with blocks of unlike length, their bytes by source and destination.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub blocks: Option<Vec<Vec<u64>>>,
     pub fabric: Fabric,
     /// Of trees; none where there is an exchange.
     pub stages: Vec<Stage>,
@@ -260,7 +277,7 @@ impl Schedule {
         }
         let shares = |stage: &Stage| match stage.operation {
             Operation::ReduceBroadcast => 1.0,
-            _ if self.collective.has_root() => 1.0,
+            _ if self.collective.has_root() || self.collective == Collective::AllToAll => 1.0,
             _ => 1.0 / self.fabric.ranks.len() as f64,
         };
         self.stages.iter().map(|stage| self.bytes as f64 * shares(stage) / stage.rate).sum()
@@ -316,6 +333,7 @@ impl Schedule {
     pub fn form(&self) -> &str {
         match &self.exchange {
             Some(exchange) => &exchange.form,
+            None if let [Stage { form: Some(form), .. }] = &self.stages[..] => form,
             None if self.has_switches() => "in-network trees",
             None if self.stages.iter().all(|stage| stage.merged) => "merged trees",
             None if self.stages.iter().all(|stage| stage.operation == Operation::ReduceBroadcast) => {

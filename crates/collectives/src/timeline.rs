@@ -486,8 +486,9 @@ mod tests {
     use weft_sim::{Options, Placement};
 
     use super::*;
-    use crate::compile::{Method, Request, alternatives};
+    use crate::compile::alternatives;
     use crate::execute::Timed;
+    use crate::request::{Method, Request};
     use crate::schedule::Collective;
 
     #[test]
@@ -510,7 +511,8 @@ mod tests {
             let nodes: Vec<usize> = (0..11).map(|index| index * 31 % machine.nodes()).collect();
             let fabric = Fabric::of_machine(&machine).unwrap().with_group(&nodes).unwrap();
             for (collective, bytes) in Collective::ALL.into_iter().flat_map(|of| [(of, 1 << 10), (of, 1 << 18)]) {
-                let request = Request { collective, bytes, element_bytes: 4, root: 3, method: Method::Auto };
+                let request =
+                    Request { collective, bytes, element_bytes: 4, root: 3, method: Method::Auto, blocks: None };
                 for schedule in alternatives(&fabric, &request, 1.0, &Interrupt::NEVER).unwrap() {
                     let Some(predicted) = seconds(&fabric, &schedule) else { continue };
                     let what = format!("{name}, {collective:?} of {bytes}: {}", schedule.form());
@@ -533,7 +535,8 @@ mod tests {
             {"from": "switch 0", "to": "node 1", "bandwidth": 1e9, "latency": 5e-6, "duplex": true}]}"#;
         let fabric = Fabric::from_json(text, "unlike.json").unwrap();
         let method = Method::Latency;
-        let request = Request { collective: Collective::Broadcast, bytes: 4000, element_bytes: 4, root: 0, method };
+        let request =
+            Request { collective: Collective::Broadcast, bytes: 4000, element_bytes: 4, root: 0, method, blocks: None };
         let all = alternatives(&fabric, &request, 1.0, &Interrupt::NEVER).unwrap();
         let whole = all.iter().find(|schedule| schedule.stages.iter().all(|stage| stage.merged)).unwrap();
         // An overhead, both latencies, the slower link's four microseconds, an overhead.

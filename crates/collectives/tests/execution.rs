@@ -28,7 +28,7 @@ fn systems() -> Fabric {
 }
 
 fn compiled(fabric: &Fabric, collective: Collective, bytes: u64, method: Method) -> Schedule {
-    compile(fabric, &Request { collective, bytes, element_bytes: 4, root: 2, method }).unwrap()
+    compile(fabric, &Request { collective, bytes, element_bytes: 4, root: 2, method, blocks: None }).unwrap()
 }
 
 #[test]
@@ -199,7 +199,8 @@ fn changed_exchanges_are_refused_unless_they_still_give_what_they_should() {
     for fabric in [systems(), torus] {
         for bytes in [4 * 64, 4 * 1009, 4 << 20] {
             for collective in [Collective::Allreduce, Collective::Allgather, Collective::ReduceScatter] {
-                let request = Request { collective, bytes, element_bytes: 4, root: 0, method: Method::Auto };
+                let request =
+                    Request { collective, bytes, element_bytes: 4, root: 0, method: Method::Auto, blocks: None };
                 let schedules = alternatives(&fabric, &request, 1.0, &Interrupt::NEVER).unwrap();
                 originals.extend(schedules.into_iter().filter(|schedule| schedule.exchange.is_some()));
             }
@@ -229,7 +230,7 @@ fn changed_exchanges_are_refused_unless_they_still_give_what_they_should() {
 #[test]
 fn an_allgather_adds_to_nothing() {
     let collective = Collective::Allgather;
-    let request = Request { collective, bytes: 4096, element_bytes: 4, root: 0, method: Method::Latency };
+    let request = Request { collective, bytes: 4096, element_bytes: 4, root: 0, method: Method::Latency, blocks: None };
     let schedules = alternatives(&systems(), &request, 1.0, &Interrupt::NEVER).unwrap();
     let exchanges: Vec<Schedule> = schedules.into_iter().filter(|schedule| schedule.exchange.is_some()).collect();
     assert!(!exchanges.is_empty());
@@ -247,7 +248,7 @@ fn changed_schedules_are_refused_unless_they_are_still_right() {
     let mut originals: Vec<Schedule> =
         Collective::ALL.iter().map(|&collective| compiled(&systems(), collective, 4096, Method::Throughput)).collect();
     let collective = Collective::ReduceScatter;
-    let request = Request { collective, bytes: 4096, element_bytes: 4, root: 0, method: Method::Latency };
+    let request = Request { collective, bytes: 4096, element_bytes: 4, root: 0, method: Method::Latency, blocks: None };
     let schedules = alternatives(&systems(), &request, 1.0, &Interrupt::NEVER).unwrap();
     originals.extend(schedules.into_iter().find(|schedule| schedule.exchange.is_none()));
     assert_eq!(originals.len(), Collective::ALL.len() + 1);
@@ -274,7 +275,7 @@ fn changed_schedules_are_refused_unless_they_are_still_right() {
 fn what_cannot_be_is_refused_in_a_sentence() {
     let fabric = systems();
     let refuse = |fabric: &Fabric, bytes: u64, root: usize, collective: Collective| {
-        compile(fabric, &Request { collective, bytes, element_bytes: 4, root, method: Method::Auto })
+        compile(fabric, &Request { collective, bytes, element_bytes: 4, root, method: Method::Auto, blocks: None })
             .unwrap_err()
             .to_string()
     };

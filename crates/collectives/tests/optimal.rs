@@ -83,7 +83,8 @@ fn random(seed: u64, vertices: usize) -> Fabric {
 }
 
 fn compiled(fabric: &Fabric, collective: Collective) -> Schedule {
-    let request = Request { collective, bytes: 1 << 20, element_bytes: 4, root: 1, method: Method::Throughput };
+    let request =
+        Request { collective, bytes: 1 << 20, element_bytes: 4, root: 1, method: Method::Throughput, blocks: None };
     let schedule = compile(fabric, &request).unwrap_or_else(|error| panic!("{}: {error}", fabric.name));
     verify(&schedule).unwrap_or_else(|error| panic!("{} {}: {error}", fabric.name, collective.name()));
     schedule
@@ -144,11 +145,20 @@ fn few_messages_are_there_without_axes_too() {
     let mut without = 0;
     for fabric in networks.into_iter().chain((0..4).map(|seed| random(seed, 12))) {
         for collective in Collective::ALL {
-            let request = Request { collective, bytes: 1 << 12, element_bytes: 4, root: 1, method: Method::Latency };
+            let request = Request {
+                collective,
+                bytes: 1 << 12,
+                element_bytes: 4,
+                root: 1,
+                method: Method::Latency,
+                blocks: None,
+            };
             match compile(&fabric, &request) {
                 Ok(schedule) => {
                     verify(&schedule).unwrap();
-                    let is_few = |stage: &Stage| stage.merged || stage.trees.len() == 1;
+                    // Blocks go by themselves where that is as few as can be.
+                    let is_direct = |stage: &Stage| stage.form.as_deref() == Some("direct messages");
+                    let is_few = |stage: &Stage| stage.merged || stage.trees.len() == 1 || is_direct(stage);
                     assert!(schedule.exchange.is_some() || schedule.stages.iter().all(is_few));
                 }
                 // Where everybody sends on around a ring, merged messages wait for each other.
@@ -182,7 +192,8 @@ fn a_short_allreduce_is_a_tree_there_and_back() {
         let of = |collective, root| {
             let method = Method::Auto;
             let bytes = 4 * fabric.ranks.len() as u64;
-            let schedule = compile(&fabric, &Request { collective, bytes, element_bytes: 4, root, method }).unwrap();
+            let schedule =
+                compile(&fabric, &Request { collective, bytes, element_bytes: 4, root, method, blocks: None }).unwrap();
             verify(&schedule).unwrap_or_else(|error| panic!("{} {}: {error}", fabric.name, collective.name()));
             schedule
         };
@@ -214,7 +225,7 @@ fn what_there_is_at_an_interruption_is_right_whenever_it_comes() {
     for fabric in [rails(2), torus, random(3, 12), one_way] {
         for collective in [Collective::Allgather, Collective::Allreduce, Collective::Reduce] {
             for method in [Method::Auto, Method::Throughput] {
-                let request = Request { collective, bytes: 1 << 20, element_bytes: 4, root: 1, method };
+                let request = Request { collective, bytes: 1 << 20, element_bytes: 4, root: 1, method, blocks: None };
                 let (never, asked) = after(usize::MAX);
                 let full = alternatives(&fabric, &request, 1.0, &never).unwrap();
                 let most = asked.get();
@@ -245,7 +256,8 @@ fn what_there_is_at_an_interruption_is_right_whenever_it_comes() {
 fn without_effort_there_is_a_schedule_all_the_same() {
     for fabric in [rails(2), random(3, 12), of_topology("mesh", &Topology::Mesh { extents: vec![2, 5] }, None)] {
         for collective in Collective::ALL {
-            let request = Request { collective, bytes: 1 << 20, element_bytes: 4, root: 1, method: Method::Auto };
+            let request =
+                Request { collective, bytes: 1 << 20, element_bytes: 4, root: 1, method: Method::Auto, blocks: None };
             let schedules = alternatives(&fabric, &request, 0.0, &Interrupt::NEVER).unwrap();
             schedules.iter().for_each(|schedule| verify(schedule).unwrap());
         }
@@ -280,7 +292,8 @@ fn a_group_that_is_spread_over_a_pod_reaches_its_cut() {
 fn more_ranks_than_trees_may_have_are_movements_of_the_first() {
     let pod = of_topology("a pod", &Topology::Torus { extents: vec![16, 16, 16] }, None);
     for collective in [Collective::Allgather, Collective::ReduceScatter, Collective::Allreduce] {
-        let request = Request { collective, bytes: 4 << 20, element_bytes: 4, root: 0, method: Method::Throughput };
+        let request =
+            Request { collective, bytes: 4 << 20, element_bytes: 4, root: 0, method: Method::Throughput, blocks: None };
         let schedule = compile(&pod, &request).unwrap();
         verify(&schedule).unwrap();
         assert!(schedule.efficiency() >= 0.99, "{}: {}", collective.name(), schedule.efficiency());
@@ -291,7 +304,8 @@ fn more_ranks_than_trees_may_have_are_movements_of_the_first() {
     // A pod without a link does not look the same from every chip.
     let broken = of_topology("a broken pod", &Topology::Torus { extents: vec![16, 16, 16] }, Some(5));
     let method = Method::Throughput;
-    let request = Request { collective: Collective::Allgather, bytes: 4 << 20, element_bytes: 4, root: 0, method };
+    let request =
+        Request { collective: Collective::Allgather, bytes: 4 << 20, element_bytes: 4, root: 0, method, blocks: None };
     let error = compile(&broken, &request).unwrap_err().to_string();
     assert!(error.contains("4096 trees of 4095 transfers are more than a schedule may have"), "{error}");
 }

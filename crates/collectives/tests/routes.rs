@@ -19,7 +19,7 @@ fn machine(name: &str, topology: Option<Topology>) -> Machine {
 
 fn compiled(machine: &Machine, nodes: &[usize], collective: Collective, bytes: u64) -> Vec<Schedule> {
     let fabric = Fabric::of_machine(machine).unwrap().with_group(nodes).unwrap();
-    let request = Request { collective, bytes, element_bytes: 4, root: 0, method: Method::Auto };
+    let request = Request { collective, bytes, element_bytes: 4, root: 0, method: Method::Auto, blocks: None };
     let schedules = alternatives(&fabric, &request, 1.0, &Interrupt::NEVER).unwrap();
     schedules.iter().for_each(|schedule| verify(schedule).unwrap());
     schedules

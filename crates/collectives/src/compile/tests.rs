@@ -45,7 +45,7 @@ fn torus(extents: &[usize], speeds: &[f64]) -> Fabric {
 }
 
 fn request(collective: Collective, bytes: u64) -> Request {
-    Request { collective, bytes, element_bytes: 4, root: 0, method: Method::Throughput }
+    Request { collective, bytes, element_bytes: 4, root: 0, method: Method::Throughput, blocks: None }
 }
 
 /// A schedule of trees of rank 0.

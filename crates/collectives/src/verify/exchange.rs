@@ -145,6 +145,7 @@ impl Pieces<'_> {
                 Collective::Allreduce => Some(everybody.clone()),
                 Collective::ReduceScatter => (rank == owner).then(|| everybody.clone()),
                 Collective::Reduce => (self.schedule.root == Some(rank)).then(|| everybody.clone()),
+                Collective::AllToAll => None,
             }
         };
         match (0..self.ranks)

@@ -4,6 +4,7 @@
 //! an order in which they can; paths are links that follow each other; the rates and times are what the links allow; and
 //! the cut of the bound is counted again, link by link.
 
+mod blocks;
 mod exchange;
 mod movement;
 
@@ -41,12 +42,15 @@ pub fn verify(schedule: &Schedule) -> Result<(), CollectiveError> {
             return Err(CollectiveError::new(format!("{} has no root, found {root}", collective.name())));
         }
     };
+    let is_of_blocks = schedule.collective == Collective::AllToAll;
+    expect(schedule.blocks.is_none() || is_of_blocks, "lengths of blocks are of an all-to-all".into())?;
     if let Some(exchange) = &schedule.exchange {
         expect(schedule.stages.is_empty(), "it has stages of trees and an exchange, expected one of both".into())?;
+        expect(!is_of_blocks, "an all-to-all is in paths of blocks, found an exchange".into())?;
         return exchange::check(schedule, exchange);
     }
     let stages = match schedule.collective {
-        Collective::Allgather | Collective::Broadcast => vec![Operation::Copy],
+        Collective::Allgather | Collective::Broadcast | Collective::AllToAll => vec![Operation::Copy],
         Collective::ReduceScatter | Collective::Reduce => vec![Operation::Reduce],
         Collective::Allreduce => vec![Operation::Reduce, Operation::Copy],
     };
@@ -174,6 +178,17 @@ impl Checker<'_> {
         if self.is_both() && (self.stage.merged || self.kinds.is_some()) {
             return Err(CollectiveError::new("trees that reduce and copy are neither merged nor moved"));
         }
+        if self.is_of_blocks() {
+            if self.kinds.is_some() {
+                return Err(CollectiveError::new("the paths of blocks are not moved to other ranks"));
+            }
+            blocks::check(self.schedule, self.stage, &self.paths)?;
+            self.check_rate()?;
+            return self.check_seconds();
+        }
+        if self.stage.form.is_some() || !self.stage.bound.prices.is_empty() {
+            return Err(CollectiveError::new("a form and prices are of an all-to-all"));
+        }
         for (number, tree) in self.stage.trees.iter().enumerate() {
             self.check_tree(tree).map_err(|error| CollectiveError::new(format!("tree {number}: {error}")))?;
         }
@@ -181,6 +196,11 @@ impl Checker<'_> {
         self.check_rate()?;
         self.check_bound()?;
         self.check_seconds()
+    }
+
+    /// Whether its trees are paths of blocks.
+    fn is_of_blocks(&self) -> bool {
+        self.schedule.collective == Collective::AllToAll
     }
 
     /// Whether trees reduce and copy at the same time.
@@ -592,13 +612,14 @@ impl Checker<'_> {
         let ranks = self.fabric.ranks.len();
         let spread = |transfers: &mut dyn Iterator<Item = (usize, usize, &Vec<u32>)>| {
             let mut until: BTreeMap<u32, (usize, f64)> = BTreeMap::new();
-            let mut clock = vec![0.0f64; ranks + self.fabric.in_network.len()];
+            let mut clock = BTreeMap::<usize, f64>::new();
             // When the last byte is in a switch, which has sent the first ones on by then.
             let mut all_there = BTreeMap::<usize, f64>::new();
             let mut end = 0.0f64;
             for (near, far, path) in transfers {
-                clock[near] += self.half(near);
-                let mut begin = clock[near];
+                let sent = clock.entry(near).or_default();
+                *sent += self.half(near);
+                let mut begin = *sent;
                 let (mut latency, mut pace) = (0.0f64, 0.0f64);
                 for link in path {
                     let own = until.get(link).filter(|(rank, _)| *rank == near);
@@ -612,10 +633,11 @@ impl Checker<'_> {
                 let behind = all_there.get(&near).map_or(0.0, |there| there + latency);
                 let there = behind.max(begin + latency + bytes * pace);
                 if far < ranks {
-                    clock[far] = there + self.half(far);
-                    end = end.max(clock[far]);
+                    let received = there + self.half(far);
+                    clock.insert(far, received);
+                    end = end.max(received);
                 } else {
-                    clock[far] = begin + latency;
+                    clock.insert(far, begin + latency);
                     all_there.insert(far, there);
                 }
             }
