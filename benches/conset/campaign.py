@@ -109,7 +109,8 @@ class Campaign:
     def rates(self, schedule: Any, content: dict[str, Any], seconds: float, what: str) -> None:
         """Bounds beside the smallest cut, and how much of the optimum is reached."""
         fabric, collective = content["fabric"], content["collective"]
-        if content["root"] is None and len(content["stages"]) == 1 and collective != "allreduce":
+        has_cut = content["root"] is None and collective not in ("allreduce", "all-to-all")
+        if has_cut and len(content["stages"]) == 1:
             [stage] = content["stages"]
             cut = oracles.cut_rate(fabric, stage["operation"] == "reduce")
             # Bandwidths that are multiples of no common unit are rounded where cuts are looked for.
@@ -174,9 +175,11 @@ def parsed(seed: int) -> tuple[Any, int, str]:
 
 def optimum(content: dict[str, Any]) -> float | None:
     """Bytes of the buffer a second that trees can reach, by a linear programme; None where that is too large, and where
-    switches copy or add."""
+    switches copy or add. Of an all-to-all by any paths, whatever switches do."""
     fabric, collective = content["fabric"], content["collective"]
     ranks = len(fabric["ranks"])
+    if collective == "all-to-all" and len(fabric["links"]) * ranks <= MAX_FLOWS:
+        return float(content["bytes"]) / topologies.least_seconds_of_blocks(fabric, oracles.blocks(content))
     if fabric.get("in_network") or len(fabric["links"]) * ranks > MAX_FLOWS // (2 if collective == "allreduce" else 1):
         return None
     if collective == "allreduce":

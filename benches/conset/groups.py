@@ -5,8 +5,9 @@ dragonfly and fat trees. Each collective and length is compiled with the method 
 simulator, whose messages take the machine's own routes and contend for its links. The baselines are weft's own
 collectives among the same nodes (broadcast: binomial tree, scatter and allgather, chain; reduce: binomial tree,
 Rabenseifner; allgather: Bruck, recursive doubling, ring; reduce-scatter: pairwise, ring; allreduce: recursive doubling,
-Rabenseifner, ring), of shards as long as the shortest. The prediction follows the messages of the
-schedule that was taken, one by one.
+Rabenseifner, ring; all-to-all: Bruck, pairwise, everything at once), of as many elements as divide evenly among the
+ranks, for both. The prediction follows the messages of the schedule that was taken, one by one.
+
 Virtual time is the same in every run, so there are no intervals.
 """
 

@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import Any
 
 from benches.benchmark import Benchmark, positive
-from benches.conset import networks, topologies
+from benches.conset import networks, oracles, topologies
 from benches.recording import Report
 
 KEPT = ("digest", "machine", "pattern", "compiler", "resources", "fabric", "kind", "name", "form")
@@ -253,6 +253,9 @@ def judge_of_collective(original: dict[str, Any]) -> Judge:
     from weft import _core
 
     def optimum(stage: dict[str, Any]) -> float:
+        if original["collective"] == "all-to-all":
+            fabric, blocks = original["fabric"], oracles.blocks(original)
+            return float(original["bytes"]) / topologies.least_seconds_of_blocks(fabric, blocks)
         if stage["operation"] == "reduce-broadcast":
             return float(original["bytes"]) / topologies.optimum_allreduce(original["fabric"])
         return topologies.optimum(original["fabric"], stage["operation"] == "reduce")
@@ -349,7 +352,7 @@ def kinds() -> Iterator[tuple[str, dict[str, Any], Any, Judge]]:
                 # Merged messages around a ring would wait for each other.
                 continue
             content = json.loads(chosen.to_json())
-            title = "exchange" if content.get("exchange") else "merged trees" if chosen.merged else "trees"
+            title = "exchange" if content.get("exchange") else chosen.form
             yield f"{title}, {collective} on {graph['name']}", content, None, judge_of_collective(content)
 
 

@@ -100,6 +100,14 @@ def shards(content: Content) -> list[int]:
     return [*starts, content["bytes"]]
 
 
+def blocks(content: Content) -> list[list[int]]:
+    """Bytes of the block of every rank for every rank, of an all-to-all."""
+    starts = shards(content)
+    even = [[after - before for before, after in itertools.pairwise(starts)]] * len(content["fabric"]["ranks"])
+    unlike: list[list[int]] | None = content.get("blocks")
+    return unlike or even
+
+
 def switches(fabric: Content) -> list[Content]:
     """Those that copy or add, in the order in which they are numbered after the ranks."""
     able: list[Content] = fabric.get("in_network", [])
@@ -142,6 +150,8 @@ def wrong_data(content: Content) -> str | None:
     if wrong := wrong_switch(content):
         return wrong
     steps = list(_steps(content))
+    if content["collective"] == "all-to-all":
+        return wrong_blocks(content, [step for _, messages in steps for step in messages])
     ends = {0, content["bytes"], *shards(content)}
     for _, _, start, length in itertools.chain.from_iterable(messages for _, messages in steps):
         ends |= {start, start + length}
@@ -185,6 +195,37 @@ def wrong_data(content: Content) -> str | None:
     else:
         is_right = (held == wanted).all()
     return None if is_right else "a rank has not what it should have in the end"
+
+
+def wrong_blocks(content: Content, sent: Sequence[tuple[int, int, int, int]]) -> str | None:
+    """The same of an all-to-all: who has each piece of all ranks' buffers, which count one after another."""
+    whole, lengths = content["bytes"], blocks(content)
+    owners = {
+        rank * whole + start: (rank, receiver)
+        for rank, row in enumerate(lengths)
+        for receiver, start in enumerate(itertools.accumulate(row, initial=0))
+        if receiver < len(row) and row[receiver]
+    }
+    ends = {0, whole * len(lengths), *owners, *(rank * whole + sum(row) for rank, row in enumerate(lengths))}
+    for _, _, start, length in sent:
+        ends |= {start, start + length}
+    bounds = sorted(ends)
+    if bounds[0] < 0 or bounds[-1] > whole * len(lengths):
+        return "a range outside the buffers"
+    index = {bound: number for number, bound in enumerate(bounds)}
+    who_has = np.zeros((len(bounds) - 1, len(lengths)), dtype=bool)
+    for piece, bound in enumerate(bounds[:-1]):
+        who_has[piece, bound // whole] = True
+    for start, end, first, length in sent:
+        pieces = slice(index[first], index[first + length])
+        if not who_has[pieces, start].all():
+            return f"rank {start} sends what it does not have"
+        who_has[pieces, end] = True
+    for bound, (rank, receiver) in owners.items():
+        pieces = slice(index[bound], index[bound + lengths[rank][receiver]])
+        if not who_has[pieces, receiver].all():
+            return f"rank {receiver} has not its block of rank {rank}"
+    return None
 
 
 def _steps(content: Content) -> Iterable[tuple[str, list[tuple[int, int, int, int]]]]:

@@ -96,6 +96,11 @@ def in_rounds(collective: str, ranks: int, length: float, of_pair: Paths, root: 
         [((rank + root) % ranks, (rank + by + root) % ranks, length) for rank in range(min(by, ranks - by))]
         for by in doubled
     ]
+    if collective == "all-to-all":
+        yield "direct", [direct]
+        yield "pairwise", [[(rank, (rank + by) % ranks, share) for rank in range(ranks)] for by in range(1, ranks)]
+        carried = {by: share * sum(bool(other & by) for other in range(1, ranks)) for by in doubled}
+        yield "Bruck", [[(rank, (rank + by) % ranks, carried[by]) for rank in range(ranks)] for by in doubled]
     if collective == "broadcast":
         yield "binomial tree", tree
         yield "all at once", [[(root, rank, length) for rank in range(ranks) if rank != root]]

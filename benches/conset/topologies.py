@@ -116,6 +116,47 @@ def reached(stage: dict[str, Any], fabric: dict[str, Any]) -> float:
     return float(min(link["bandwidth"] * stage["parts"] / weight for link, weight in used if weight))
 
 
+def least_seconds_of_blocks(fabric: dict[str, Any], blocks: Sequence[Sequence[int]]) -> float:
+    """What the fullest link takes at least for blocks of so many bytes between ranks, by linear programming, s.
+
+    Unknown are the time and for every rank the flow of what it sends, which leaves at each other rank its block.
+
+    Raises
+    ------
+    RuntimeError
+        If the solver ends without a solution.
+    """
+    import numpy as np
+    from scipy.optimize import linprog
+    from scipy.sparse import lil_array
+
+    links, ranks, vertices = fabric["links"], fabric["ranks"], len(fabric["vertices"])
+    count, scale = len(links), max(link["bandwidth"] for link in links)
+    unit = max(map(max, blocks))
+    balance = lil_array((len(ranks) * vertices, len(ranks) * count + 1))
+    needed = np.zeros(len(ranks) * vertices)
+    full = lil_array((count, len(ranks) * count + 1))
+    full[:, -1] = -1.0
+    for source, row in enumerate(blocks):
+        for index, link in enumerate(links):
+            column = source * count + index
+            balance[source * vertices + link["from"], column] += 1.0
+            balance[source * vertices + link["to"], column] -= 1.0
+            full[index, column] = scale / link["bandwidth"]
+        for destination, length in enumerate(row):
+            if destination != source:
+                needed[source * vertices + ranks[source]] += length / unit
+                needed[source * vertices + ranks[destination]] -= length / unit
+    costs = np.zeros(len(ranks) * count + 1)
+    costs[-1] = 1.0
+    solved = linprog(  # type: ignore[call-overload]  # Its stubs know no sparse arrays.
+        costs, A_ub=full.tocsr(), b_ub=np.zeros(count), A_eq=balance.tocsr(), b_eq=needed, method="highs"
+    )
+    if solved.status != 0:
+        raise RuntimeError(solved.message)
+    return float(solved.fun * unit / scale)
+
+
 def optimum_allreduce(fabric: dict[str, Any]) -> float:
     """Bytes of the buffer a second of an allreduce by trees to one rank and from it at the same time, by a programme.
 

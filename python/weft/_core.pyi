@@ -442,7 +442,7 @@ class Fabric:
         what meets on them."""
 
 class CollectiveSchedule:
-    """A collective compiled to trees, each with a range of bytes, or to rounds of messages.
+    """A compiled collective: trees or paths, each with a range of bytes, or rounds of messages.
 
     :func:`weft.conset.compile` makes them.
 
@@ -510,8 +510,8 @@ class CollectiveSchedule:
 
     @property
     def form(self) -> str:
-        """What people call the way in which it is done: `trees`, `merged trees`, or an algorithm such as `recursive
-        halving`."""
+        """What people call the way in which it is done: `trees`, `merged trees`, `packed paths`, or an algorithm such
+        as `recursive halving`."""
 
     @property
     def has_switches(self) -> bool:
@@ -534,6 +534,19 @@ class CollectiveSchedule:
     def exchange_others(self) -> int:
         """How many sets beside that cut the bound has: between them elements are brought together and spread again. 0
         where the cut alone is the bound."""
+
+    @property
+    def blocks(self) -> list[list[int]] | None:
+        """Of an all-to-all with blocks of unlike length, their bytes by source and destination; otherwise None."""
+
+    @property
+    def priced_links(self) -> list[tuple[str, str, float]]:
+        """The links whose prices certify the bound of an all-to-all: names of both ends, and the part of the bound that
+        each earns, the largest first. None of other collectives.
+
+        >>> weft.conset.compile("all-to-all", on="hgx-h100", bytes="1M").schedule.priced_links[0][2]
+        0.0625
+        """
 
     @property
     def stages(self) -> list[tuple[str, int, float, float, list[str]]]:
@@ -565,14 +578,16 @@ def compile_collective(
     method: str = "auto",
     machine: Machine | None = None,
     effort: float = 1.0,
-) -> tuple[CollectiveSchedule, list[tuple[str, float, float | None]], bool]:
+    blocks: list[list[int]] | None = None,
+) -> tuple[CollectiveSchedule, float, list[tuple[str, float, float | None]], bool]:
     """Compiles a collective of `bytes` bytes for a network. `method` is `auto` for what is fastest, `throughput`, or
     `latency`.
 
     With the `machine` that the network is of, what is predicted to be fast is executed in virtual time, and the fastest
-    is taken; otherwise predictions decide. `effort` is nominal seconds of search. Beside the schedule: what was
-    considered, as form, predicted seconds, and seconds in virtual time where that was looked at; and whether Ctrl-C
-    ended the search, which keeps the best so far. Raises UsageError, RunError.
+    is taken; otherwise predictions decide. `effort` is nominal seconds of search. Beside the schedule: its
+    predicted seconds; what was considered, as form, predicted seconds, and seconds in virtual time where that was
+    looked at; and whether Ctrl-C ended the search, which keeps the best so far. `blocks` are the bytes of each block of
+    an all-to-all, by source and destination, where they are of unlike length. Raises UsageError, RunError.
 
     >>> from weft._core import Fabric, compile_collective
     >>> compile_collective(Fabric.of_machine(weft.machine("hgx-h100")), "allreduce", 1 << 20)[0]

@@ -184,8 +184,8 @@ fn main() {
     let fabric = Fabric::of_machine(&machine).expect("a network");
     let start = Instant::now();
     let method = Method::Auto;
-    let request = Request { collective: Collective::Allreduce, bytes, element_bytes: 4, root: 0, method };
-    let (schedule, considered) =
+    let request = Request { collective: Collective::Allreduce, bytes, element_bytes: 4, root: 0, method, blocks: None };
+    let weft_launch::Compiled { schedule, considered, .. } =
         weft_launch::compile_collective(&machine, &fabric, &request, DEFAULT_EFFORT, &Interrupt::NEVER)
             .expect("a schedule");
     let compiling = start.elapsed().as_secs_f64();

@@ -11,7 +11,7 @@ use rand::{SeedableRng, rngs::StdRng};
 use weft_base::Interrupt;
 use weft_collectives::{Collective, DEFAULT_EFFORT, Fabric, Method, Request};
 use weft_comm::collective::{Algorithm, Choice, Element, Operator};
-use weft_comm::collective::{allgather, allreduce, broadcast, reduce, reduce_scatter};
+use weft_comm::collective::{allgather, allreduce, alltoall, broadcast, reduce, reduce_scatter};
 use weft_comm::{CommError, Communicator, Payload, Program, Reduction};
 use weft_machine::{Machine, Topology};
 use weft_sim::Placement;
@@ -30,8 +30,7 @@ impl Program for Baseline {
     async fn run<C: Communicator>(self, comm: C) -> Result<f64, CommError> {
         let sum = Reduction { element: Element::Float32, operator: Operator::Sum };
         let (all, choice) = (Payload::Phantom(self.bytes), Choice::Fixed(self.algorithm));
-        // Of shards as long as the shortest: that favours the baseline.
-        let shard = self.bytes / 4 / comm.size() * 4;
+        let shard = self.bytes / comm.size();
         match self.collective {
             Collective::Broadcast => drop(broadcast(&comm, 0, all, choice).await?),
             Collective::Reduce => drop(reduce(&comm, 0, all, sum, choice).await?),
@@ -39,6 +38,9 @@ impl Program for Baseline {
             Collective::Allreduce => drop(allreduce(&comm, all, sum, choice).await?),
             Collective::ReduceScatter => {
                 drop(reduce_scatter(&comm, &Payload::Phantom(shard * comm.size()), None, sum, choice).await?);
+            }
+            Collective::AllToAll => {
+                drop(alltoall(&comm, &Payload::Phantom(shard * comm.size()), None, choice).await?);
             }
         }
         Ok(comm.wtime())
@@ -51,6 +53,7 @@ fn algorithms(collective: Collective) -> &'static [Algorithm] {
         Collective::Reduce => &[Algorithm::Binomial, Algorithm::Rabenseifner],
         Collective::Allgather => &[Algorithm::Bruck, Algorithm::RecursiveDoubling, Algorithm::Ring],
         Collective::ReduceScatter => &[Algorithm::Pairwise, Algorithm::Ring],
+        Collective::AllToAll => &[Algorithm::Bruck, Algorithm::Pairwise, Algorithm::Spread],
         Collective::Allreduce => &[Algorithm::RecursiveDoubling, Algorithm::Rabenseifner, Algorithm::Ring],
     }
 }
@@ -100,18 +103,17 @@ fn main() {
     };
     let fabric = Fabric::of_machine(&machine).and_then(|fabric| fabric.with_group(&nodes)).expect("a network");
     for collective in Collective::ALL {
-        for bytes in lengths.split(',').map(|length| length.parse::<u64>().expect("a length")) {
-            let request = Request { collective, bytes, element_bytes: 4, root: 0, method: Method::Auto };
+        for length in lengths.split(',').map(|length| length.parse::<u64>().expect("a length")) {
+            // Shards of the algorithms of libraries are of one length; weft's may be of two.
+            let bytes = length / 4 / nodes.len() as u64 * nodes.len() as u64 * 4;
+            let request = Request { collective, bytes, element_bytes: 4, root: 0, method: Method::Auto, blocks: None };
             let start = Instant::now();
             let compiled =
                 weft_launch::compile_collective(&machine, &fabric, &request, DEFAULT_EFFORT, &Interrupt::NEVER);
             let compiling = start.elapsed().as_secs_f64();
-            let (schedule, considered) = compiled.expect("a schedule");
+            let weft_launch::Compiled { schedule, predicted, considered } = compiled.expect("a schedule");
             let form = schedule.form().to_owned();
             let bound = schedule.bound_seconds();
-            // The fastest in virtual time was taken.
-            let tried = considered.iter().filter_map(|other| Some((other.simulated?, other.predicted)));
-            let (_, predicted) = tried.min_by(|a, b| a.0.total_cmp(&b.0)).expect("one was tried");
             let considered: Vec<_> =
                 considered.iter().map(|other| (&other.form, other.predicted, other.simulated)).collect();
             let seconds = weft_launch::simulate_collective(&machine, &Arc::new(schedule), true, &Interrupt::NEVER)
@@ -124,7 +126,7 @@ fn main() {
                 })
                 .collect();
             let line = serde_json::json!({
-                "collective": collective.name(), "bytes": bytes, "ranks": nodes.len(), "form": form, "weft": seconds,
+                "collective": collective.name(), "bytes": length, "ranks": nodes.len(), "form": form, "weft": seconds,
                 "predicted": predicted, "bound": bound, "compiling": compiling, "considered": considered,
                 "baselines": baselines,
             });

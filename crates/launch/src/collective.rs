@@ -65,10 +65,19 @@ pub struct Considered {
     pub simulated: Option<f64>,
 }
 
+/// A compiled collective.
+#[derive(Clone, Debug)]
+pub struct Compiled {
+    pub schedule: Schedule,
+    /// Seconds that are predicted for it: message by message where that is possible, else by the formulas.
+    pub predicted: f64,
+    /// All that it was chosen from, the soonest by prediction first.
+    pub considered: Vec<Considered>,
+}
+
 /// Compiles a collective for a network of the machine. The model of the links knows nothing of the machine's own routes, of
 /// what waits for what in them, nor of how its messages are completed: the schedules that are predicted to be fastest are
-/// executed in virtual time, as many as the nominal seconds of `effort` allow, and the fastest is taken. Beside it stands
-/// what was considered. When `interrupt` is requested, that is the best so far.
+/// executed in virtual time, as many as the nominal seconds of `effort` allow, and the fastest is taken. When `interrupt` is requested, that is the best so far.
 ///
 /// # Errors
 /// As [`weft_collectives::alternatives`].
@@ -78,35 +87,35 @@ pub fn compile_collective(
     request: &Request,
     effort: f64,
     interrupt: &Interrupt,
-) -> Result<(Schedule, Vec<Considered>), LaunchError> {
+) -> Result<Compiled, LaunchError> {
     let schedules = alternatives(fabric, request, effort, interrupt).map_err(usage)?;
     let schedules = timeline::ranked(fabric, schedules, effort, interrupt);
     let mut considered = Vec::with_capacity(schedules.len());
-    let mut best: Option<(f64, Arc<Schedule>)> = None;
+    let mut best: Option<(f64, f64, Arc<Schedule>)> = None;
     let (mut first, mut left) = (None, (effort * MESSAGES_PER_EFFORT) as u64);
     for (predicted, schedule) in schedules {
         let schedule = Arc::new(schedule);
         let (form, messages) = (schedule.form().to_owned(), schedule.messages());
-        let is_slow = best.as_ref().is_some_and(|(seconds, _)| predicted > seconds * MAX_SLOWER);
+        let is_slow = best.as_ref().is_some_and(|(seconds, ..)| predicted > seconds * MAX_SLOWER);
         let mut simulated = None;
         if messages <= left && !is_slow && !interrupt.is_requested() {
             left -= messages;
             // What virtual time does not take, elements of two bytes say, the model decides; and what was interrupted.
             simulated = executed(machine, &schedule, true, interrupt).ok();
             if let Some(seconds) = simulated
-                && best.as_ref().is_none_or(|(known, _)| seconds < *known)
+                && best.as_ref().is_none_or(|(known, ..)| seconds < *known)
             {
-                best = Some((seconds, schedule.clone()));
+                best = Some((seconds, predicted, schedule.clone()));
             }
         }
         considered.push(Considered { form, predicted, simulated });
-        first.get_or_insert(schedule);
+        first.get_or_insert((predicted, schedule));
     }
     // What is predicted to be fastest and too large to be tried is taken on trust.
     let is_tried = considered.first().is_some_and(|first| first.simulated.is_some());
-    let chosen = if is_tried { best.map(|(_, schedule)| schedule) } else { first };
-    let chosen = chosen.expect("there is a schedule where none is an error");
-    Ok((Arc::unwrap_or_clone(chosen), considered))
+    let chosen = if is_tried { best.map(|(_, predicted, schedule)| (predicted, schedule)) } else { first };
+    let (predicted, schedule) = chosen.expect("there is a schedule where none is an error");
+    Ok(Compiled { schedule: Arc::unwrap_or_clone(schedule), predicted, considered })
 }
 
 /// Compiles a collective for a graph, of which the model of its links is all that is known.
@@ -118,7 +127,7 @@ pub fn compile_collective_of_graph(
     request: &Request,
     effort: f64,
     interrupt: &Interrupt,
-) -> Result<(Schedule, Vec<Considered>), LaunchError> {
+) -> Result<Compiled, LaunchError> {
     let schedules = alternatives(fabric, request, effort, interrupt).map_err(usage)?;
     let schedules = timeline::ranked(fabric, schedules, effort, interrupt);
     let considered = |(predicted, schedule): &(f64, Schedule)| Considered {
@@ -127,8 +136,8 @@ pub fn compile_collective_of_graph(
         simulated: None,
     };
     let considered = schedules.iter().map(considered).collect();
-    let (_, first) = schedules.into_iter().next().expect("there is a schedule where none is an error");
-    Ok((first, considered))
+    let (predicted, schedule) = schedules.into_iter().next().expect("there is a schedule where none is an error");
+    Ok(Compiled { schedule, predicted, considered })
 }
 
 /// Seconds in virtual time of a schedule for this machine.

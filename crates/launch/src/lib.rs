@@ -17,7 +17,7 @@ mod simulate;
 mod threads;
 
 pub use collective::{
-    Considered, collective_threads, compile_collective, compile_collective_of_graph, simulate_collective,
+    Compiled, Considered, collective_threads, compile_collective, compile_collective_of_graph, simulate_collective,
 };
 pub use error::LaunchError;
 pub use exchange::{

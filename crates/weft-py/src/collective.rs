@@ -5,6 +5,7 @@ use std::sync::Arc;
 use pyo3::prelude::*;
 use weft_base::Interrupt;
 use weft_collectives::{Collective, Fabric, Method, Request, Schedule, unpredicted, verify};
+use weft_launch::Compiled;
 
 use crate::errors::{launch_error, usage};
 use crate::interruptible::{interruptible, with_progress};
@@ -70,7 +71,7 @@ impl PyFabric {
     }
 }
 
-/// A collective compiled to trees.
+/// A compiled collective: trees, rounds of messages, or the paths of blocks.
 #[pyclass(name = "CollectiveSchedule", module = "weft._core", frozen)]
 pub struct PyCollectiveSchedule(Arc<Schedule>);
 
@@ -164,7 +165,8 @@ impl PyCollectiveSchedule {
         self.0.exchange.is_none() && self.0.stages.iter().all(|stage| stage.merged)
     }
 
-    /// What people call the way in which it is done: `trees`, `merged trees`, or an algorithm such as `recursive halving`.
+    /// What people call the way in which it is done: `trees`, `merged trees`, `packed paths`, or an algorithm such as
+    /// `recursive halving`.
     #[getter]
     fn form(&self) -> &str {
         self.0.form()
@@ -204,6 +206,29 @@ impl PyCollectiveSchedule {
     #[getter]
     fn exchange_others(&self) -> usize {
         self.lone_bound().map_or(0, |bound| bound.others.len())
+    }
+
+    /// Of an all-to-all with blocks of unlike length, their bytes by source and destination; otherwise None.
+    #[getter]
+    fn blocks(&self) -> Option<Vec<Vec<u64>>> {
+        self.0.blocks.clone()
+    }
+
+    /// The links whose prices certify the bound of an all-to-all: names of both ends, and the part of the bound that each
+    /// earns, the largest first. None of other collectives.
+    #[getter]
+    fn priced_links(&self) -> Vec<(&str, &str, f64)> {
+        let Fabric { links, vertices, .. } = &self.0.fabric;
+        let Some(stage) = self.0.stages.first() else { return Vec::new() };
+        let earns = |&(link, price): &(u32, u64)| {
+            let link = links[link as usize];
+            (vertices[link.from].as_str(), vertices[link.to].as_str(), price as f64 * link.bandwidth)
+        };
+        let mut priced: Vec<_> = stage.bound.prices.iter().map(earns).collect();
+        let all: f64 = priced.iter().map(|link| link.2).sum();
+        priced.iter_mut().for_each(|link| link.2 /= all);
+        priced.sort_by(|a, b| b.2.total_cmp(&a.2));
+        priced
     }
 
     /// Of each stage: what it does, pieces of a tree's bytes, rate and its bound in bytes a second of each root (of the buffer
@@ -276,10 +301,13 @@ type Considered = (String, f64, Option<f64>);
 
 /// Compiles a collective of `bytes` bytes for a network. `method` is `auto` for what is fastest, `throughput`, or `latency`.
 /// With the `machine` that the network is of, what is predicted to be fast is executed in virtual time, and the fastest is
-/// taken; otherwise predictions decide. `effort` is nominal seconds of search. Beside the schedule: what was considered, and
-/// whether Ctrl-C ended the search. Raises UsageError, RunError.
+/// taken; otherwise predictions decide. `effort` is nominal seconds of search. Beside the schedule: its predicted seconds, what
+/// was considered, and whether Ctrl-C ended the search. `blocks` are the bytes of each block of an all-to-all, by source and
+/// destination, where they are of unlike length. Raises UsageError, RunError.
 #[pyfunction]
-#[pyo3(signature = (fabric, collective, bytes, element_bytes = 4, root = 0, method = "auto", machine = None, effort = 1.0))]
+#[pyo3(signature = (
+    fabric, collective, bytes, element_bytes = 4, root = 0, method = "auto", machine = None, effort = 1.0, blocks = None
+))]
 #[expect(clippy::too_many_arguments, reason = "they are Python's keywords")]
 pub fn compile_collective(
     py: Python<'_>,
@@ -291,7 +319,8 @@ pub fn compile_collective(
     method: &str,
     machine: Option<&PyMachine>,
     effort: f64,
-) -> PyResult<(PyCollectiveSchedule, Vec<Considered>, bool)> {
+    blocks: Option<Vec<Vec<u64>>>,
+) -> PyResult<(PyCollectiveSchedule, f64, Vec<Considered>, bool)> {
     if !(effort.is_finite() && effort >= 0.0) {
         return Err(usage(format!("expected an effort of at least 0 seconds, found {effort}")));
     }
@@ -302,7 +331,7 @@ pub fn compile_collective(
         usage(format!("no method is called {method}; there are {}", Method::ALL.map(Method::name).join(", ")))
     })?;
     let network = fabric.fabric.clone();
-    let request = Request { collective, bytes, element_bytes, root, method };
+    let request = Request { collective, bytes, element_bytes, root, method, blocks };
     let machine = machine.map(|machine| machine.0.clone());
     let compile = move |interrupt: &Interrupt, _: &dyn Fn(())| match machine {
         Some(machine) => weft_launch::compile_collective(&machine, &network, &request, effort, interrupt),
@@ -310,12 +339,12 @@ pub fn compile_collective(
     };
     let (compiled, raised) = with_progress(py, compile, |()| Ok(()))?;
     let stopped = raised.is_some();
-    let (schedule, considered) = match (compiled, raised) {
+    let Compiled { schedule, predicted, considered } = match (compiled, raised) {
         (Ok(compiled), _) => compiled,
         // Nothing was there to be kept.
         (Err(_), Some(raised)) => return Err(raised),
         (Err(error), None) => return Err(launch_error(error)),
     };
     let considered = considered.into_iter().map(|other| (other.form, other.predicted, other.simulated)).collect();
-    Ok((PyCollectiveSchedule(Arc::new(schedule)), considered, stopped))
+    Ok((PyCollectiveSchedule(Arc::new(schedule)), predicted, considered, stopped))
 }

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import typer
 
@@ -12,6 +12,7 @@ from weft.cli import errors, outputs, speaking
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    import numpy.typing as npt
     import polars as pl
 
     from weft._core import CollectiveSchedule, Machine
@@ -21,8 +22,8 @@ _NEAR = 0.99
 """Below this part of the optimum it is said what reaches it."""
 
 
-def is_compiled(pattern: str, length: str | None, nodes: str | None, root: int) -> bool:
-    """Whether `weft compile` is asked for a collective.
+def is_compiled(pattern: str, on: str, length: str | None, nodes: str | None, root: int, blocks: Path | None) -> bool:
+    """Whether `weft compile` is asked for a collective: an all-to-all is also a pattern, of words.
 
     Raises
     ------
@@ -30,7 +31,7 @@ def is_compiled(pattern: str, length: str | None, nodes: str | None, root: int) 
         For one without a length, for a length or a group of a pattern, and for a root where there is none.
     """
     from weft._core import UsageError
-    from weft.conset import collectives
+    from weft.conset import collectives, patterns
     from weft.inputs import quoted
 
     if pattern not in collectives.names():
@@ -41,8 +42,16 @@ def is_compiled(pattern: str, length: str | None, nodes: str | None, root: int) 
             )
         if nodes is not None or root != 0:
             raise UsageError(f"--nodes and --root are of a collective ({known}); '{quoted(pattern)}' is none")
+        if blocks is not None:
+            raise UsageError(f"--blocks is of all-to-all; '{quoted(pattern)}' has none")
         return False
-    if length is None:
+    if blocks is not None and pattern != "all-to-all":
+        raise UsageError(f"--blocks is of all-to-all; {pattern} has none")
+    if blocks is None and length is None and pattern in patterns.names() and not on.endswith(".json"):
+        if nodes is not None or root != 0:
+            raise UsageError(f"--nodes and --root are of a collective; {pattern} is one with a length: --bytes 1M, say")
+        return False
+    if length is None and blocks is None:
         raise UsageError(f"{pattern}: expected the length of its buffer: --bytes 1M, say")
     if root != 0 and pattern not in ("broadcast", "reduce"):
         raise UsageError(f"--root is of broadcast and reduce; {pattern} has none")
@@ -73,6 +82,7 @@ def compile(
     method: str,
     effort: float,
     in_network: str | None,
+    blocks: Path | None,
     output: Path | None,
     force: bool,
     shown: outputs.Format,
@@ -83,11 +93,12 @@ def compile(
 
     outputs.check(output, storing.SUFFIXES, force=force)
     group = None if nodes is None else _group(nodes)
+    table = None if blocks is None else _table(blocks)
 
     def compiled(method: str) -> Collective:
         return collectives.compile(
-            collective, on, length or "", nodes=group, root=root, element_bytes=element, method=method, effort=effort,
-            in_network=in_network,
+            collective, on, length, nodes=group, root=root, element_bytes=element, method=method, effort=effort,
+            in_network=in_network, blocks=table,
         )  # fmt: skip
 
     chosen = compiled(method)
@@ -98,7 +109,8 @@ def compile(
         _summary(schedule, chosen.predict(), chosen.unpredicted)
         _considered(chosen)
     is_of_form = (
-        schedule.form not in ("trees", "reduce-broadcast trees", "in-network trees") and schedule.efficiency < _NEAR
+        schedule.form not in ("trees", "reduce-broadcast trees", "in-network trees", "packed paths")
+        and schedule.efficiency < _NEAR
     )
     if says and not chosen.interrupted and method == "auto" and is_of_form:
         typer.echo(f"  --method throughput {_by_trees(compiled)}")
@@ -122,6 +134,29 @@ def _by_trees(compiled: Callable[[str], Collective]) -> str:
         return f"is not possible: {error}"
     share = f"{others.schedule.efficiency:.2%} of the certified optimum for long buffers"
     return f"{share}; this one {units.seconds(others.predict())}"
+
+
+def _table(path: Path) -> npt.NDArray[Any]:
+    """The bytes of blocks that a file has, as whole numbers.
+
+    Raises
+    ------
+    UsageError
+        For a file that cannot be read, or has something else.
+    """
+    import numpy as np
+
+    from weft._core import UsageError
+    from weft.inputs import path_shown, read_text
+
+    try:
+        if path.suffix == ".npy":
+            return np.asarray(np.load(path, allow_pickle=False))
+        lines = read_text(path, "bytes of blocks, rows of whole numbers", factor=8).splitlines()
+        rows = [line.replace(",", " ").split() for line in lines if line.strip()]
+        return np.array([[int(number) for number in row] for row in rows])
+    except (OSError, ValueError, EOFError, OverflowError, MemoryError) as error:
+        raise UsageError(f"{path_shown(path)}: no bytes of blocks, rows of as many whole numbers: {error}") from error
 
 
 def _group(nodes: str) -> list[int]:
@@ -149,7 +184,7 @@ def _summary(schedule: CollectiveSchedule, predicted: float, unpredicted: str | 
     from weft import units
 
     of_root = f" with root {schedule.root}" if schedule.root is not None else ""
-    what = f"{schedule.trees:,} trees" if schedule.trees else f"{schedule.form}, {_rounds(schedule)}"
+    what = f"{schedule.form}, {_rounds(schedule)}" if schedule.rounds else _parts(schedule)
     typer.echo(
         f"{schedule.collective}{of_root} on {schedule.machine}: {schedule.ranks:,} ranks, "
         f"{units.length(schedule.bytes)}, {what}"
@@ -164,14 +199,34 @@ def _summary(schedule: CollectiveSchedule, predicted: float, unpredicted: str | 
     typer.echo(f"  bandwidth           {units.rate(optimum * schedule.efficiency)}  (buffer by time, for long buffers)")
     typer.echo(f"    at most           {units.rate(optimum)}  (certified; {schedule.efficiency:.2%} of it is reached)")
     for operation, chunks, rate, bound, cut in schedule.stages:
-        pieces = "merged messages" if schedule.merged else f"{chunks} {'chunk' if chunks == 1 else 'chunks'} a tree"
+        of_one = f"{chunks} {'chunk' if chunks == 1 else 'chunks'} a {_noun(schedule)}"
+        pieces = "merged messages" if schedule.merged else of_one
         whose = "of the buffer," if operation == "reduce-broadcast" else "a root of"
         typer.echo(f"  {operation:<19} {units.rate(rate)} {whose} at most {units.rate(bound)}, {pieces}")
         if cut:
             typer.echo(f"    limited by        {_cut(cut)}")
+    if priced := schedule.priced_links:
+        typer.echo(f"    limited by        {_priced(priced)}")
     if schedule.exchange_cut:
         limit = _cut(schedule.exchange_cut, schedule.exchange_others)
         typer.echo(f"    limited by        {limit}")
+
+
+def _noun(schedule: CollectiveSchedule) -> str:
+    return "path" if schedule.collective == "all-to-all" else "tree"
+
+
+def _parts(schedule: CollectiveSchedule) -> str:
+    """How many trees there are, or paths and what they are."""
+    form = f", {schedule.form}" if schedule.collective == "all-to-all" else ""
+    return f"{schedule.trees:,} {_noun(schedule)}s{form}"
+
+
+def _priced(links: list[tuple[str, str, float]]) -> str:
+    """The links that earn most of a bound by prices."""
+    shown = ", ".join(f"{start} to {end}" for start, end, _ in links[:3])
+    more = f" and {len(links) - 3:,} more links" if len(links) > 3 else ""
+    return f"what links carry: {shown}{more}"
 
 
 def _scope(schedule: CollectiveSchedule) -> str:
@@ -256,7 +311,7 @@ def show(path: Path, shown: str, target: Path, number: int, verified: bool) -> N
         raise UsageError(
             f"{path_shown(path)}: names a link, a route or a vertex that it has not; weft verify says where"
         ) from None
-    what = f"{schedule.trees:,} trees" if schedule.trees else f"{schedule.form} in {schedule.rounds:,} rounds"
+    what = f"{schedule.form} in {schedule.rounds:,} rounds" if schedule.rounds else _parts(schedule)
     typer.echo(f"{schedule.collective}, {what}, {'verified; ' if verified else ''}drawn in {target}")
 
 
@@ -275,7 +330,7 @@ def verify(path: Path, pattern: str | None) -> None:
     schedule = collectives.read(path)
     if pattern is not None and pattern != schedule.collective:
         raise UsageError(f"{path_shown(path)}: refused: it is of {schedule.collective}, not '{quoted(pattern)}'")
-    what = f"{schedule.trees:,} trees" if schedule.trees else f"{schedule.form} in {_rounds(schedule)}"
+    what = f"{schedule.form} in {_rounds(schedule)}" if schedule.rounds else _parts(schedule)
     typer.echo(
         f"verified: {schedule.collective} on {schedule.machine}, {schedule.ranks:,} ranks, {what}, "
         f"{schedule.efficiency:.2%} of the certified optimum"

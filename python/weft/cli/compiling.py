@@ -30,6 +30,8 @@ weft compile all-to-all --on palomar --words 1000000  # matchings on a switch of
 weft compile random:8 --on iwarp64 --effort 600 -o long.json --resume  # continues from what a killed run had found
 weft compile allreduce --on rail-h100 --bytes 64M -o allreduce.json  # a collective: trees, and how near the optimum
 weft compile allgather --on graph.json --bytes 1M  # on a graph: nodes, switches, links with bandwidth and latency
+weft compile all-to-all --on graph.json --bytes 64M  # blocks on paths that fill no link more than they must
+weft compile all-to-all --on rail-h100 --nodes 0:7 --blocks experts.csv  # blocks of unlike length, as experts have
 weft compile broadcast --on tpu-v4 --nodes 0,1,16,17 --root 2 --bytes 1M  # within a group, from its rank 2
 weft compile allreduce --on hgx-h100 --bytes 1M --in-network both  # switches add and copy (NVLink SHARP)
 weft compile --patterns  # the named patterns
@@ -115,7 +117,7 @@ def compile(
         str | None,
         typer.Argument(
             help="A named pattern (see --patterns), a file of connections, a matrix or a mesh; or a collective: "
-            "allgather, reduce-scatter, allreduce, broadcast, reduce."
+            "allgather, reduce-scatter, allreduce, broadcast, reduce, and with --bytes all-to-all."
         ),
     ] = None,
     on: Annotated[
@@ -126,7 +128,10 @@ def compile(
     ] = None,
     estimand: estimands.Chosen = None,
     bytes: Annotated[
-        str | None, typer.Option("--bytes", help="Length of a collective's whole buffer, such as 1M.")
+        str | None,
+        typer.Option(
+            "--bytes", help="Length of a collective's whole buffer, such as 1M; of an all-to-all, of each rank's."
+        ),
     ] = None,
     nodes: Annotated[
         str | None, typer.Option("--nodes", help="Node of each rank of a collective, such as 0,1,4:7 (all nodes).")
@@ -149,6 +154,14 @@ def compile(
             "--in-network",
             help="What switches do in a collective beside passing messages on: copy (multicast), add (reduction), "
             "both, none (what the machine file or graph says).",
+        ),
+    ] = None,
+    blocks: Annotated[
+        Path | None,
+        typer.Option(
+            "--blocks",
+            help="Bytes of each block of an all-to-all, where they are of unlike length: numbers (.csv) or an array "
+            "(.npy), a row for each sender and a column for each receiver.",
         ),
     ] = None,
     output: Annotated[
@@ -193,7 +206,8 @@ def compile(
     phases.
 
     A collective is compiled to trees for every rank's data, or to rounds of exchanges. Its bandwidth is shown beside
-    the highest that the network allows. A cut certifies that limit: a set of vertices that the data has to leave.
+    the highest that the network allows. A cut certifies that limit: a set of vertices that the data has to leave. An
+    all-to-all of --bytes is compiled to paths for every block, and prices of links certify its limit.
     """
     from weft._core import UsageError, compile_connections
     from weft.conset import compiling, storing
@@ -208,7 +222,7 @@ def compile(
         raise UsageError("expected a pattern: a name (weft compile --patterns lists them) or a file")
     if on is None:
         raise UsageError("expected a machine: --on iwarp64, say (weft machines lists them)")
-    is_collective = collectives.is_compiled(pattern, bytes, nodes, root)
+    is_collective = collectives.is_compiled(pattern, on, bytes, nodes, root, blocks)
     if in_network is not None and not is_collective:
         raise UsageError(f"--in-network is of a collective; '{quoted(pattern)}' is none")
     _check_method(method, pattern, is_collective)
@@ -231,6 +245,7 @@ def compile(
             method.value,
             effort,
             None if in_network is None else in_network.value,
+            blocks,
             output,
             force,
             shown,

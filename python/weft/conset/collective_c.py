@@ -10,6 +10,7 @@ import re
 from typing import TYPE_CHECKING
 
 from weft._core import UsageError
+from weft.conset.collective_blocks import Memory
 from weft.conset.collective_rounds import Round, rounds, shard
 
 if TYPE_CHECKING:
@@ -44,35 +45,37 @@ def header(schedule: CollectiveSchedule) -> str:
             f"elements of {schedule.element_bytes} bytes: the C is for float (4 bytes) and double (8); compile with "
             "--element 4 or 8"
         )
-    steps = _steps(schedule, rounds(schedule))
+    memories = [Memory(schedule, rank) for rank in range(schedule.ranks)]
+    steps = _steps(rounds(schedule), memories)
     if sum(map(len, steps)) > MAX_STEPS:
         raise UsageError(
             f"{sum(map(len, steps))} messages are sent and received, a header may have {MAX_STEPS}; compile for fewer "
             "ranks, or with --method latency"
         )
-    return _TEMPLATE.format(**_figures(schedule, steps))
+    return _TEMPLATE.format(**_figures(schedule, steps, memories))
 
 
 _Step = tuple[int, str, int, int, int]
-"""Round, what is done, the other rank, first element, elements."""
+"""Round, what is done, the other rank, first element in the rank's memory, elements."""
 
 
-def _steps(schedule: CollectiveSchedule, all_rounds: list[Round]) -> list[list[_Step]]:
+def _steps(all_rounds: list[Round], memories: list[Memory]) -> list[list[_Step]]:
     """What every rank does, round by round: receives, which are started first, then sends."""
-    steps: list[list[_Step]] = [[] for _ in range(schedule.ranks)]
+    steps: list[list[_Step]] = [[] for _ in memories]
     for number, each in enumerate(all_rounds):
-        parts = [(message, where) for message in each.messages for where in message.ranges]
-        for message, (first, count) in parts:
-            if count > _INT_MAX:
-                raise UsageError(f"a message of {count} elements is more than MPI counts ({_INT_MAX})")
+        for message in each.messages:
             take = "WEFT_ADD" if message.is_reduction else "WEFT_COPY"
-            steps[message.receiver].append((number, take, message.sender, first, count))
-        for message, (first, count) in parts:
-            steps[message.sender].append((number, "WEFT_SEND", message.receiver, first, count))
+            for first, count in memories[message.receiver].positions(message.ranges):
+                if count > _INT_MAX:
+                    raise UsageError(f"a message of {count} elements is more than MPI counts ({_INT_MAX})")
+                steps[message.receiver].append((number, take, message.sender, first, count))
+        for message in each.messages:
+            for first, count in memories[message.sender].positions(message.ranges):
+                steps[message.sender].append((number, "WEFT_SEND", message.receiver, first, count))
     return steps
 
 
-def _figures(schedule: CollectiveSchedule, steps: list[list[_Step]]) -> dict[str, object]:
+def _figures(schedule: CollectiveSchedule, steps: list[list[_Step]], memories: list[Memory]) -> dict[str, object]:
     kind, mpi_type = _TYPES[schedule.element_bytes]
     name = f"weft_{re.sub('[^a-z0-9]', '_', schedule.collective)}"
     tables = []
@@ -93,7 +96,14 @@ def _figures(schedule: CollectiveSchedule, steps: list[list[_Step]]) -> dict[str
         "is_reduce_scatter": int(schedule.collective == "reduce-scatter"),
         "is_broadcast": int(schedule.collective == "broadcast"),
         "is_reduce": int(schedule.collective == "reduce"),
+        "is_all_to_all": int(schedule.collective == "all-to-all"),
+        "memories": ",\n".join(_memory(memory) for memory in memories),
     }  # fmt: skip
+
+
+def _memory(memory: Memory) -> str:
+    (first, count), at = memory.kept()
+    return f"    {{{memory.elements}, {memory.input}, {first}, {count}, {at}, {memory.result.length}}}"
 
 
 def _comment(text: str) -> str:
@@ -107,10 +117,11 @@ _TEMPLATE = """\
    int {name}(const {type} *input, {type} *output, MPI_Op operation, MPI_Comm comm)
 
    All ranks of comm call it. input is a rank's shard for an allgather (the first ranks have one element more where they
-   do not divide evenly) and a whole buffer otherwise; output is the shard after a reduce-scatter and a whole buffer
-   otherwise, and nothing on ranks that a reduce gives nothing to. They do not overlap. The operation has to be
-   commutative (it is not looked at where nothing is added). Messages have tags from 0 to 32767: give it a communicator
-   that has no others under way. Returns MPI_SUCCESS or the code of an error of MPI. */
+   do not divide evenly) and a whole buffer otherwise, with a block for each rank for an all-to-all (the first ones have
+   one element more); output is the shard after a reduce-scatter, the blocks for this rank after an all-to-all, by
+   sender, and a whole buffer otherwise, and nothing on ranks that a reduce gives nothing to. They do not overlap. The
+   operation has to be commutative (it is not looked at where nothing is added). Messages have tags from 0 to 32767:
+   give it a communicator that has no others under way. Returns MPI_SUCCESS or the code of an error of MPI. */
 
 #ifndef {guard}
 #define {guard}
@@ -136,6 +147,12 @@ static const struct weft_step *const {name}_steps[] = {{
 }};
 static const int {name}_lengths[] = {{{lengths}}};
 static const long {name}_starts[] = {{{starts}}};
+/* Of each rank how many elements it keeps, and how many it has in the beginning; of an all-to-all where its own block
+is in
+   the buffer, its elements, and where it keeps that; how many elements it has in the end. */
+static const long {name}_memories[][6] = {{
+{memories}
+}};
 
 static int {name}_round(const struct weft_step *steps, int count, {type} *buffer, {type} *received,
                         MPI_Request *requests, MPI_Op operation, MPI_Comm comm) {{
@@ -194,8 +211,9 @@ static int {name}(const {type} *input, {type} *output, MPI_Op operation, MPI_Com
         if ((code = MPI_Op_commutative(operation, &commutes)) != MPI_SUCCESS) return code;
         if (!commutes) return MPI_ERR_OP;
     }}
-    const int has_own = {is_reduce_scatter} || ({is_reduce} && rank != root);
-    {type} *own = has_own ? malloc((size_t)elements * sizeof *own) : NULL;
+    const int has_own = {is_reduce_scatter} || {is_all_to_all} || ({is_reduce} && rank != root);
+    const long *memory = {name}_memories[rank];
+    {type} *own = has_own ? malloc((size_t)memory[0] * sizeof *own) : NULL;
     {type} *buffer = has_own ? own : output;
     {type} *received = malloc((size_t)most_received * sizeof *received);
     MPI_Request *requests = malloc((size_t)most_messages * sizeof *requests);
@@ -205,13 +223,17 @@ static int {name}(const {type} *input, {type} *output, MPI_Op operation, MPI_Com
         if ({is_allgather}) {{
             memcpy(buffer + first, input, (size_t)shard * sizeof *buffer);
         }} else if (!{is_broadcast} || rank == root) {{
-            memcpy(buffer, input, (size_t)elements * sizeof *buffer);
+            memcpy(buffer, input, (size_t)memory[1] * sizeof *buffer);
         }}
+        if ({is_all_to_all}) memcpy(buffer + memory[4], input + memory[2], (size_t)memory[3] * sizeof *buffer);
         for (int begin = 0, end; begin < length && code == MPI_SUCCESS; begin = end) {{
             for (end = begin; end < length && steps[end].round == steps[begin].round;) end++;
             code = {name}_round(steps + begin, end - begin, buffer, received, requests, operation, comm);
         }}
         if ({is_reduce_scatter} && code == MPI_SUCCESS) memcpy(output, own + first, (size_t)shard * sizeof *output);
+        if ({is_all_to_all} && code == MPI_SUCCESS) {{
+            memcpy(output, own + elements, (size_t)memory[5] * sizeof *output);
+        }}
     }}
     free(requests);
     free(received);

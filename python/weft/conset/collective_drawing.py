@@ -1,4 +1,4 @@
-"""A compiled collective as text: its rounds or its trees."""
+"""A compiled collective as text: its rounds, its trees or its paths."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ MAX_LINES = 64
 
 
 def text(schedule: CollectiveSchedule) -> str:
-    """A line for each round, or the trees of the first root of each stage.
+    """A line for each round, or the trees or paths of the first root of each stage.
 
     Examples
     --------
@@ -37,7 +37,7 @@ def text(schedule: CollectiveSchedule) -> str:
     if "exchange" in content:
         lines += _rounds(content["exchange"])
     for number, stage in enumerate(content["stages"]):
-        lines += _stage(number, stage, member_names(content["fabric"]))
+        lines += _stage(number, stage, member_names(content["fabric"]), noun(content))
     return "\n".join(lines) + "\n"
 
 
@@ -65,16 +65,27 @@ def member_names(fabric: dict[str, Any]) -> list[str]:
     return [str(rank) for rank in range(len(fabric["ranks"]))] + switches
 
 
-def _stage(number: int, stage: dict[str, Any], names: list[str]) -> Iterator[str]:
+def noun(content: dict[str, Any]) -> str:
+    """What ranges of bytes take in a compiled collective's file.
+
+    Examples
+    --------
+    >>> noun({"collective": "all-to-all"}), noun({"collective": "reduce"})
+    ('path', 'tree')
+    """
+    return "path" if content.get("collective") == "all-to-all" else "tree"
+
+
+def _stage(number: int, stage: dict[str, Any], names: list[str], what: str) -> Iterator[str]:
     trees = stage["trees"]
     root = trees[0]["root"]
     of_root = [tree for tree in trees if tree["root"] == root]
     pieces = "merged messages" if stage["merged"] else f"in {stage['chunks']:,} pieces"
     yield ""
     moved = ", which are moved to all ranks" if stage.get("translated") else ""
-    yield f"stage {number}: {stage['operation']}, {len(trees):,} trees{moved}, {pieces}; of root {names[root]}:"
+    yield f"stage {number}: {stage['operation']}, {len(trees):,} {what}s{moved}, {pieces}; of root {names[root]}:"
     for index, tree in enumerate(of_root[:4]):
-        yield f"  tree {index}: {tree['bytes']:,} bytes from {tree['start']:,}"
+        yield f"  {what} {index}: {tree['bytes']:,} bytes from {tree['start']:,}"
         reductions, copies = halves(tree, stage["operation"])
         if copies and reductions and {(end, start) for start, end, _ in reductions} != {(a, b) for a, b, _ in copies}:
             yield "    sums come to the root over"
@@ -82,7 +93,7 @@ def _stage(number: int, stage: dict[str, Any], names: list[str]) -> Iterator[str
             yield "    and copies go out over"
         yield from _tree(tree, stage["operation"], names)
     if len(of_root) > 4:
-        yield f"  and {len(of_root) - 4:,} more trees"
+        yield f"  and {len(of_root) - 4:,} more {what}s"
 
 
 def one_way(tree: dict[str, Any], operation: str) -> list[Any]:

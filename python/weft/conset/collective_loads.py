@@ -139,8 +139,31 @@ def _moved(written: Sequence[int], fabric: Content, extents: Sequence[int]) -> l
     return [of_kind[kind] for kind in kinds]
 
 
+def prices(schedule: Content) -> list[tuple[int, float]]:
+    """The links whose prices certify the bound of an all-to-all, with the part of the bound that each earns.
+
+    The largest are first; nothing of other collectives.
+
+    Examples
+    --------
+    >>> import json
+    >>> from weft.conset import collectives
+    >>> exchanged = collectives.compile("all-to-all", "hgx-h100", "1M", method="throughput")
+    >>> [(link, round(share, 4)) for link, share in prices(json.loads(exchanged.schedule.to_json()))[:2]]
+    [(0, 0.0625), (1, 0.0625)]
+    """
+    links = schedule["fabric"]["links"]
+    earned = [
+        (link, price * links[link]["bandwidth"])
+        for stage in schedule["stages"]
+        for link, price in stage["bound"].get("prices", [])
+    ]
+    whole = sum(each for _, each in earned)
+    return sorted(((link, each / whole) for link, each in earned), key=lambda one: (-one[1], one[0]))
+
+
 def cuts(schedule: Content) -> list[Cut]:
-    """The cut of each stage, or of the exchange.
+    """The cut of each stage, or of the exchange; none of an all-to-all.
 
     Examples
     --------
@@ -153,7 +176,8 @@ def cuts(schedule: Content) -> list[Cut]:
     exchange = schedule.get("exchange")
     if exchange is not None:
         return [_cut(schedule["fabric"], "exchange", exchange["bound"])]
-    return [_cut(schedule["fabric"], stage["operation"], stage["bound"]) for stage in schedule["stages"]]
+    bounds = ((stage["operation"], stage["bound"]) for stage in schedule["stages"])
+    return [_cut(schedule["fabric"], operation, bound) for operation, bound in bounds if "prices" not in bound]
 
 
 def _cut(fabric: Content, operation: str, bound: Content) -> Cut:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from weft import units
 from weft.conset import collective_loads, collective_pictures, drawing
-from weft.conset.collective_drawing import member_names, one_way
+from weft.conset.collective_drawing import member_names, noun, one_way
 from weft.conset.collective_loads import Cut, Load
 from weft.conset.schedule_page import EQUAL, LISTED
 from weft.inputs import quoted
@@ -37,21 +37,33 @@ _NAMED = 4
 """Vertices and links of a cut that are named; of more it is said how many there are."""
 
 _WORDS = (
-    (
-        "certified bound",
-        "what no schedule can do better than: a set of vertices that all this data has to cross the edge of",
-    ),
     ("cut", "a set of vertices and the links between it and the rest; their bandwidth together limits what crosses"),
     ("copy", "a rank keeps what it receives and passes it on"),
     ("reduce", "a rank combines what it receives with its own, by adding, say, and passes the result on"),
     ("rank", "a process that takes part; ranks are numbered from 0"),
     ("switch", "a vertex of the network that passes data on and is no rank"),
 )
+_BY_CUT = (
+    "certified bound",
+    "what no schedule can do better than: a set of vertices that all this data has to cross the edge of",
+)
+_OF_PATHS = (
+    (
+        "certified bound",
+        "what no schedule can do better than: what all bytes pay on cheapest paths, by prices of links",
+    ),
+    ("path", "the transfers that bring one range of bytes from its sender to the rank that it is for"),
+    ("merged", "all that goes from one rank to another, over whatever paths, is one message"),
+)
 _OF_TREES = (
+    _BY_CUT,
     ("tree", "the transfers that bring one range of bytes from its root to all ranks, or from all ranks to it"),
     ("merged", "all that goes from one rank to another, over whatever trees, is one message"),
 )
-_OF_ROUNDS = (("round", "messages that do not wait for each other; each carries what its sender had before the round"),)
+_OF_ROUNDS = (
+    _BY_CUT,
+    ("round", "messages that do not wait for each other; each carries what its sender had before the round"),
+)
 
 
 def page(schedule: CollectiveSchedule) -> str:
@@ -76,7 +88,9 @@ def page(schedule: CollectiveSchedule) -> str:
     pages.check_pages("the page of a collective")
     content = json.loads(schedule.to_json())
     loads, cuts = collective_loads.loads(content), collective_loads.cuts(content)
+    prices = collective_loads.prices(content)
     is_exchange = content.get("exchange") is not None
+    words = _OF_ROUNDS if is_exchange else _OF_PATHS if noun(content) == "path" else _OF_TREES
     return pages.render(
         Document(
             title=f"{schedule.collective} on {quoted(schedule.machine)}",
@@ -86,9 +100,9 @@ def page(schedule: CollectiveSchedule) -> str:
             sections=[
                 _rounds(content) if is_exchange else _trees(content),
                 _links(schedule, loads),
-                _bounds(content, cuts),
+                _priced(content, prices) if prices else _bounds(content, cuts),
             ],
-            glossary=[*_WORDS, *(_OF_ROUNDS if is_exchange else _OF_TREES)],
+            glossary=[*_WORDS, *words],
             scripts=[_SCRIPT],
         )
     )
@@ -111,7 +125,7 @@ def _findings(
 ) -> Iterator[str]:
     """How good the schedule is and why it is no better, in sentences."""
     predicted, bound = schedule.predicted_seconds, schedule.bound_seconds
-    parts = _plural(schedule.rounds, "round") if "exchange" in content else _plural(schedule.trees, "tree")
+    parts = _plural(schedule.rounds, "round") if "exchange" in content else _plural(schedule.trees, noun(content))
     yield (
         f"{units.length(schedule.bytes)} in {parts} and {_plural(schedule.messages, 'message')}, predicted to take "
         f"{units.seconds(predicted)}."
@@ -245,13 +259,18 @@ def _trees(content: Content) -> Section:
     trees = [
         (index, stage["operation"], tree) for index, stage in enumerate(content["stages"]) for tree in stage["trees"]
     ]
+    what = noun(content)
+    explained = (
+        "Each path brings one range of bytes from its sender at the top to the rank that it is for. "
+        if what == "path"
+        else "Each tree brings one range of bytes from its root at the top to all ranks below, or from these to the "
+        "root. Of trees that reduce and copy at the same time the copies are drawn; their sums come to the same root. "
+    )
     section = Section(
-        "trees",
-        "Trees",
-        "Each tree brings one range of bytes from its root at the top to all ranks below, or from these to the root. "
-        "Of trees that reduce and copy at the same time the copies are drawn; their sums come to the same root. "
-        "Circles are ranks, arrows point to the receiver, and each transfer crosses as many links of the network as it "
-        "says, or says where a pointer rests on it.",
+        f"{what}s",
+        f"{what.capitalize()}s",
+        f"{explained}Circles are ranks, arrows point to the receiver, and each transfer crosses as many links of the "
+        "network as it says, or says where a pointer rests on it.",
     )
     if not trees:
         section.text = "There is nothing to transfer."
@@ -259,9 +278,9 @@ def _trees(content: Content) -> Section:
     # Every stage has its share, so that both of an allreduce are seen.
     names = member_names(content["fabric"])
     labels = list(_labels_of_trees(content["stages"], names))
-    section.html = _chosen(content, labels, "tree")
-    section.notes += _rest(len(labels), len(trees), "tree")
-    section.tables.append(_table_of_trees(trees, names))
+    section.html = _chosen(content, labels, what)
+    section.notes += _rest(len(labels), len(trees), what)
+    section.tables.append(_table_of_trees(trees, names, what))
     return section
 
 
@@ -277,9 +296,9 @@ def _labels_of_trees(stages: Sequence[Content], names: Sequence[str]) -> Iterato
         first += len(stage["trees"])
 
 
-def _table_of_trees(trees: Sequence[tuple[int, str, Content]], names: Sequence[str]) -> Table:
+def _table_of_trees(trees: Sequence[tuple[int, str, Content]], names: Sequence[str], what: str) -> Table:
     columns = [
-        Column("tree"), Column("stage", text=True), Column("root"), Column("first byte"), Column("bytes"),
+        Column(what), Column("stage", text=True), Column("root"), Column("first byte"), Column("bytes"),
         Column("members"), Column("levels"), Column("most links of a transfer"),
     ]  # fmt: skip
     rows = []
@@ -291,7 +310,7 @@ def _table_of_trees(trees: Sequence[tuple[int, str, Content]], names: Sequence[s
         root = count_cell(tree["root"]) if name.isdecimal() else Cell(name)
         cells = [count_cell(number), Cell(f"{index}: {operation}"), root]
         rows.append(Row([*cells, *map(count_cell, figures)]))
-    return Table(columns, rows, folded=f"Every tree ({listed_words(len(rows), len(trees))})")
+    return Table(columns, rows, folded=f"Every {what} ({listed_words(len(rows), len(trees))})")
 
 
 def _rounds(content: Content) -> Section:
@@ -399,6 +418,31 @@ def _bars(loads: Sequence[Load], predicted: float) -> str:
         )
     said = f"Share of the predicted time that each of the {len(loads)} busiest links is busy"
     return drawing.scrolled(left + width + 150, bottom + 6, said, parts)
+
+
+def _priced(content: Content, prices: Sequence[tuple[int, float]]) -> Section:
+    """The prices that certify the bound of an all-to-all."""
+    section = Section(
+        "bounds",
+        "Certified bound",
+        "Links have prices, and every byte pays no less than what the cheapest path to its rank costs. What all bytes "
+        "pay, divided by what all links earn in a second, is the time that no schedule goes below; weft verify counts "
+        "it again from the file. The links that earn most of it are full.",
+    )
+    fabric = content["fabric"]
+    rows = []
+    for number, share in prices[:LISTED]:
+        link = fabric["links"][number]
+        ends = [Cell(quoted(fabric["vertices"][link[end]])) for end in ("from", "to")]
+        speed = Cell(units.rate(link["bandwidth"]), value=link["bandwidth"])
+        rows.append(Row([count_cell(number), *ends, speed, Cell(units.share(share), value=share)]))
+    columns = [
+        Column("link"), Column("from", text=True), Column("to", text=True), Column("bandwidth"),
+        Column("of the bound"),
+    ]  # fmt: skip
+    folded = f"Every link with a price ({listed_words(len(rows), len(prices))})"
+    section.tables.append(Table(columns, rows, folded=folded))
+    return section
 
 
 def _bounds(content: Content, cuts: Sequence[Cut]) -> Section:

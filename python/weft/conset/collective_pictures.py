@@ -10,7 +10,7 @@ from typing import Any
 from weft import units
 from weft._core import UsageError
 from weft.conset import drawing
-from weft.conset.collective_drawing import member_names, one_way, ranks_below
+from weft.conset.collective_drawing import member_names, noun, one_way, ranks_below
 
 Content = dict[str, Any]
 
@@ -60,7 +60,7 @@ def svg(schedule: Content, number: int) -> str:
     >>> svg(json.loads(compiled.schedule.to_json()), 0)[:4]
     '<svg'
     """
-    what = "round" if schedule.get("exchange") is not None else "tree"
+    what = "round" if schedule.get("exchange") is not None else noun(schedule)
     known = count(schedule)
     if number >= known:
         numbers = f"{what}s 0 to {known - 1}" if known else "none"
@@ -80,9 +80,9 @@ def picture(schedule: Content, number: int, style: str = "") -> str:
     for stage in schedule["stages"]:
         if number < len(stage["trees"]):
             names = member_names(schedule["fabric"])
-            return _tree(stage["trees"][number], stage["operation"], names, style)
+            return _tree(stage["trees"][number], stage["operation"], names, noun(schedule), style)
         number -= len(stage["trees"])
-    raise ValueError(f"no tree {number}")
+    raise ValueError(f"no tree or path {number}")
 
 
 def _framed(width: float, height: float, said: str, parts: Sequence[str], style: str) -> str:
@@ -153,7 +153,7 @@ def _columns(drawn: list[Level]) -> dict[int, float]:
     return columns
 
 
-def _tree(tree: Content, operation: str, names: Sequence[str], style: str) -> str:
+def _tree(tree: Content, operation: str, names: Sequence[str], what_it_is: str, style: str) -> str:
     known = levels(tree, operation)
     drawn = _drawn_levels(known)
     columns = _columns(drawn)
@@ -189,9 +189,10 @@ def _tree(tree: Content, operation: str, names: Sequence[str], style: str) -> st
     if more > 0:
         parts.append(f'<text x="8" y="{bottom + 12:.0f}" class="left">and {more:,} more ranks</text>')
         bottom += 20
-    ranks = sum(name.isdecimal() for name in names)
+    ranks = sum(names[rank].isdecimal() for level in known for rank, _, _ in level)
     what = {"copy": "copied from", "reduce": "reduced to"}.get(operation, "reduced to and copied from")
-    said = f"Tree of {ranks:,} ranks on {len(known):,} levels, {length} {what} {_called(names, tree['root'])}"
+    size = f"{ranks:,} ranks on {len(known):,} levels"
+    said = f"{what_it_is.capitalize()} of {size}, {length} {what} {_called(names, tree['root'])}"
     return _framed(_MARGIN + step * leaves + (60 if is_labelled else 12), bottom, said, parts, style)
 
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class Range(NamedTuple):
-    """Elements of the whole buffer."""
+    """Elements of the whole buffer; of an all-to-all, of the buffers of all ranks, one after another."""
 
     first: int
     length: int
@@ -80,7 +80,8 @@ def rounds(schedule: CollectiveSchedule) -> list[Round]:
 
 
 def shard(schedule: CollectiveSchedule, rank: int) -> Range:
-    """A rank's shard; the first ranks have one element more where they do not divide evenly.
+    """A rank's shard, or the block for it in the buffer of every rank; the first ones have one element more where they
+    do not divide evenly.
 
     Examples
     --------

@@ -1,7 +1,9 @@
-"""Collectives compiled for a machine or a graph: trees with a certificate that nobody can beat their throughput.
+"""Collectives compiled for a machine or a graph, with a certificate that nobody can beat their throughput.
 
 The optimum is that of spanning trees packed into the network (Zhao et al., ForestColl, arXiv 2402.06787): no rank can
 distribute more than what leaves a set of vertices, divided by the ranks in it, and trees reach the smallest such ratio.
+That of an all-to-all is a multicommodity flow of least congestion, certified by prices of links (Shahrokhi and Matula
+1990).
 """
 
 from __future__ import annotations
@@ -10,6 +12,8 @@ import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from weft import _core, catalogue, files, inputs, units
 from weft._core import CollectiveSchedule, Fabric, Machine, UsageError
@@ -36,7 +40,9 @@ class Collective:
     Attributes
     ----------
     schedule
-        Trees or rounds of messages, ranges of bytes and certificates, which have been verified.
+        Trees, paths or rounds of messages, ranges of bytes and certificates, which have been verified.
+    predicted
+        What :meth:`predict` gives, s.
     described
         The machine that it was compiled for; None for a graph.
     considered
@@ -57,6 +63,7 @@ class Collective:
     """
 
     schedule: CollectiveSchedule
+    predicted: float
     described: Machine | None = None
     considered: tuple[tuple[str, float, float | None], ...] = ()
     interrupted: bool = False
@@ -74,12 +81,7 @@ class Collective:
         >>> compile("broadcast", on="hgx-h100", bytes="1M").predict() > 0
         True
         """
-        if not self.considered:
-            return self.schedule.predicted_seconds
-        tried = [one for one in self.considered if one[2] is not None]
-        # The fastest in virtual time was chosen, unless what is predicted to be fastest was not looked at there.
-        chosen = min(tried, key=lambda one: one[2] or 0.0) if self.considered[0][2] is not None else self.considered[0]
-        return chosen[1]
+        return self.predicted
 
     def simulate(self, *, data: bool = False) -> float:
         """Seconds in virtual time on the machine; with `data` every buffer is compared with what it should be.
@@ -111,16 +113,16 @@ class Collective:
         comm
             As many ranks as it was compiled for.
         array
-            What this rank has: its shard for an allgather, else a whole buffer. Its dtype has elements of as many bytes
-            as it was compiled for.
+            What this rank has: its shard for an allgather, else a whole buffer, which for an all-to-all has a block for
+            each rank. Its dtype has elements of as many bytes as it was compiled for.
         operator
             Of reductions: `sum`, `product`, `maximum` or `minimum`.
 
         Returns
         -------
         numpy.ndarray
-            A new array: the whole buffer, or the shard of this rank after a reduce-scatter; None on ranks that a reduce
-            gives nothing to.
+            A new array: the whole buffer, the shard of this rank after a reduce-scatter, or the blocks that all ranks
+            had for it after an all-to-all, in their order; None on ranks that a reduce gives nothing to.
 
         Raises
         ------
@@ -179,7 +181,7 @@ def names() -> tuple[str, ...]:
     """The collectives that are compiled.
 
     >>> names()
-    ('allgather', 'reduce-scatter', 'allreduce', 'broadcast', 'reduce')
+    ('allgather', 'reduce-scatter', 'allreduce', 'broadcast', 'reduce', 'all-to-all')
     """
     return tuple(_core.collectives())
 
@@ -187,7 +189,7 @@ def names() -> tuple[str, ...]:
 def compile(
     collective: str,
     on: str | os.PathLike[str] | Machine,
-    bytes: str | int,
+    bytes: str | int | None = None,
     *,
     nodes: Sequence[int] | None = None,
     root: int = 0,
@@ -195,18 +197,20 @@ def compile(
     method: str = "auto",
     effort: float = 1.0,
     in_network: str | None = None,
+    blocks: npt.ArrayLike | None = None,
 ) -> Collective:
     """Compile a collective, and verify it.
 
     Parameters
     ----------
     collective
-        `allgather`, `reduce-scatter`, `allreduce`, `broadcast` or `reduce`.
+        `allgather`, `reduce-scatter`, `allreduce`, `broadcast`, `reduce` or `all-to-all`.
     on
         A machine of the catalogue by name, a machine, a machine file (`.toml`), or a graph file (`.json`) with `nodes`,
         `switches` and `links`, whose `bandwidth` is in bytes a second and `latency` in seconds.
     bytes
-        Of the whole buffer, as a number or as `1M`.
+        Of the whole buffer, as a number or as `1M`; of an all-to-all of every rank's buffer, which has a block for each
+        rank. With `blocks` nothing, or what the longest buffer has at least.
     nodes
         The group: node of each rank. Default: all nodes in order.
     root
@@ -214,15 +218,18 @@ def compile(
     element_bytes
         Bytes of an element; none is divided.
     method
-        `throughput`: trees at the certified optimum, for long buffers. `latency`: few messages, each with all that goes
-        from one rank to another. `auto`: whatever takes least; on a machine what is predicted to be fast is executed in
-        virtual time, of a graph the prediction decides.
+        `throughput`: trees or paths at the certified optimum, for long buffers. `latency`: few messages, each with all
+        that goes from one rank to another. `auto`: whatever takes least; on a machine what is predicted to be fast is
+        executed in virtual time, of a graph the prediction decides.
     effort
         Nominal seconds of search. With 0 nothing is executed in virtual time, and trees are packed only where nothing
         else distributes the data. Ctrl-C ends the search and keeps the best so far.
     in_network
         What switches do beside passing messages on: `multicast` (they copy), `reduction` (they add), `both` or `none`.
         Default: what the machine file or graph says.
+    blocks
+        Of an all-to-all with blocks of unlike length, their bytes: a square table of whole numbers, a row for each
+        sender and a column for each receiver. Default: as long as each other, but for an element.
 
     Raises
     ------
@@ -244,17 +251,40 @@ def compile(
             raise UsageError(
                 f"in_network: expected one of {', '.join(IN_NETWORK)}, found '{inputs.quoted(in_network)}'"
             )
+        if collective == "all-to-all" and in_network != "none":
+            raise UsageError(
+                f"in_network '{in_network}': an all-to-all has nothing that switches could copy or add; leave it out"
+            )
         network = network.with_switches(*IN_NETWORK[in_network])
     if nodes is not None:
         network = network.with_group([inputs.unsigned(node, "nodes") for node in nodes])
+    table = None if blocks is None else _table(blocks)
+    if bytes is None:
+        if table is None:
+            raise UsageError(f"{collective}: expected the length of its buffer: bytes='1M', say")
+        bytes = max(map(sum, table), default=0)
     length = units.parse_length(bytes, "bytes") if isinstance(bytes, str) else inputs.unsigned(bytes, "bytes")
     for value, what in ((root, "root"), (element_bytes, "bytes of an element")):
         inputs.unsigned(value, what)
-    schedule, considered, interrupted = _core.compile_collective(
-        network, collective, length, element_bytes, root, method, described, effort
+    schedule, predicted, considered, interrupted = _core.compile_collective(
+        network, collective, length, element_bytes, root, method, described, effort, table
     )  # fmt: skip
     schedule.verify()
-    return Collective(schedule, described, tuple(considered), interrupted, network.unpredicted)
+    return Collective(schedule, predicted, described, tuple(considered), interrupted, network.unpredicted)
+
+
+def _table(blocks: npt.ArrayLike) -> list[list[int]]:
+    try:
+        table = np.asarray(blocks)
+    except ValueError:
+        raise UsageError("blocks: expected a square table of bytes, its rows are of unlike length") from None
+    if table.ndim != 2 or table.dtype.kind not in "iu" or (table < 0).any():
+        what = (
+            f"{table.dtype} of shape {table.shape}" if table.dtype.kind not in "iu" or table.ndim != 2 else table.min()
+        )
+        raise UsageError(f"blocks: expected a square table of bytes, whole numbers of at least 0; found {what}")
+    rows: list[list[int]] = table.tolist()
+    return rows
 
 
 def fabric(on: str | os.PathLike[str] | Machine) -> tuple[Fabric, Machine | None]:

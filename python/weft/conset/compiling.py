@@ -10,10 +10,12 @@ from typing import TYPE_CHECKING, overload
 
 from weft import _core, catalogue, files, inputs
 from weft._core import ConnectionSet, Machine, Schedule, UsageError
-from weft.conset import storing
+from weft.conset import patterns, storing
 from weft.conset.patterns import pattern as find_pattern
 
 if TYPE_CHECKING:
+    import numpy.typing as npt
+
     from weft.conset.collectives import Collective
 
 _log = logging.getLogger(__name__)
@@ -56,13 +58,14 @@ def compile(
     pattern: str,
     *,
     on: str | os.PathLike[str] | Machine,
-    bytes: str | int,
+    bytes: str | int | None = None,
     nodes: Sequence[int] | None = None,
     root: int = 0,
     element_bytes: int = 4,
     method: str = "auto",
     effort: float = 1.0,
     in_network: str | None = None,
+    blocks: npt.ArrayLike | None = None,
 ) -> Collective: ...
 
 
@@ -90,10 +93,12 @@ def compile(
     element_bytes: int = 4,
     method: str = "auto",
     in_network: str | None = None,
+    blocks: npt.ArrayLike | None = None,
 ) -> Schedule | Collective:
     """Compile a connection set for a machine: phases, routes, times, and lower bounds with certificates.
 
-    With `bytes` a collective, by name: trees for its data, with a certificate of their throughput.
+    With `bytes` a collective, by name: trees or paths for its data, with a certificate of their throughput; likewise
+    with `blocks`, the bytes of each block of an all-to-all.
 
     Parameters
     ----------
@@ -123,7 +128,7 @@ def compile(
     method
         `phases`, `messages`, or `auto`: by what the schedule is carried out. Of a collective as for
         :func:`weft.conset.collectives.compile`.
-    on, bytes, nodes, root, element_bytes, in_network
+    on, bytes, nodes, root, element_bytes, in_network, blocks
         Of a collective, as for :func:`weft.conset.collectives.compile`.
 
     Returns
@@ -151,12 +156,12 @@ def compile(
     chosen = machine if machine is not None else on
     if chosen is None:
         raise UsageError("expected a machine: compile('hypercube', 'iwarp64'), or on='rail-h100' for a collective")
-    if bytes is not None:
+    if bytes is not None or blocks is not None:
         from weft.conset import collectives
 
         return collectives.compile(
             str(pattern), chosen, bytes, nodes=nodes, root=root, element_bytes=element_bytes, method=method,
-            effort=effort, in_network=in_network,
+            effort=effort, in_network=in_network, blocks=blocks,
         )  # fmt: skip
     if in_network is not None:
         raise UsageError("in_network is of a collective, whose length is said with bytes")
@@ -164,7 +169,7 @@ def compile(
         raise UsageError(f"no method of a pattern is called '{method}'; there are {', '.join(METHODS)}")
     if method == "messages" and not messages:
         raise UsageError("method='messages' with messages=False: what is not simulated is not carried out")
-    if isinstance(pattern, str) and pattern in _core.collectives():
+    if isinstance(pattern, str) and pattern in _core.collectives() and pattern not in patterns.names():
         raise UsageError(f"{pattern} is a collective: say how long its buffer is, bytes='1M' for example")
     check_limits(channels, link_channels, ports, phases)
     inputs.unsigned(seed, "seed")

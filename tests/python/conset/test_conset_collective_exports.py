@@ -51,7 +51,7 @@ int main(int argc, char **argv) {{
     int rank, ranks, wrong = 0;
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &ranks);
-    static double input[ELEMENTS], expected[ELEMENTS], output[ELEMENTS];
+    static double input[ELEMENTS], expected[ELEMENTS + 16], output[ELEMENTS + 16];
     int counts[16], starts[16];
     for (int r = 0, at = 0; r < ranks; r++) {{
         starts[r] = at;
@@ -89,6 +89,13 @@ _CALLS = {
     MPI_Reduce_scatter(input, expected, counts, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
     wrong += weft_reduce_scatter(input, output, MPI_SUM, MPI_COMM_WORLD) != MPI_SUCCESS;
     for (int i = 0; i < counts[rank]; i++) wrong += output[i] != expected[i];
+""",
+    "all-to-all": """
+    int equal[16], after[16];
+    for (int r = 0; r < ranks; r++) equal[r] = counts[rank], after[r] = r * counts[rank];
+    MPI_Alltoallv(input, counts, starts, MPI_DOUBLE, expected, equal, after, MPI_DOUBLE, MPI_COMM_WORLD);
+    wrong += weft_all_to_all(input, output, MPI_SUM, MPI_COMM_WORLD) != MPI_SUCCESS;
+    for (int i = 0; i < ranks * counts[rank]; i++) wrong += output[i] != expected[i];
 """,
     "broadcast": """
     for (int i = 0; i < ELEMENTS; i++) expected[i] = input[i];

@@ -50,9 +50,11 @@ def ring(tmp_path: Path) -> Path:
 @pytest.mark.parametrize("name", collectives.names())
 def test_every_collective_is_at_the_optimum_of_a_ring(ring: Path, name: str) -> None:
     schedule = collectives.compile(name, ring, "4M", method="throughput").schedule
-    assert schedule.efficiency == pytest.approx(1.0)
+    # Blocks are divided among paths step by step, until they are near enough.
+    assert schedule.efficiency == pytest.approx(1.0, rel=1e-4 if name == "all-to-all" else 1e-6)
     # Two links into every rank: an allgather brings three quarters of the buffer over them, a broadcast all of it.
-    share = {"allgather": 0.75, "reduce-scatter": 0.75, "allreduce": 1.5, "broadcast": 1.0, "reduce": 1.0}[name]
+    # Of an all-to-all four quarters leave a rank, of which one goes two links far.
+    share = {"broadcast": 1.0, "reduce": 1.0, "allreduce": 1.5, "all-to-all": 1.0}.get(name, 0.75)
     assert schedule.bound_seconds == pytest.approx(share * (4 << 20) / 2e9)
     assert schedule.predicted_seconds >= schedule.bound_seconds
 
@@ -211,11 +213,13 @@ def test_graphs_with_faults_are_refused(tmp_path: Path) -> None:
 
 
 def test_connections_are_not_compiled_for_a_graph(ring: Path) -> None:
-    expected = "a graph is for collectives (allgather, reduce-scatter, allreduce, broadcast, reduce); connections are"
-    done = _weft("compile", "all-to-all", "--on", str(ring))
+    expected = (
+        "a graph is for collectives (allgather, reduce-scatter, allreduce, broadcast, reduce, all-to-all); connections"
+    )
+    done = _weft("compile", "torus", "--on", str(ring))
     assert (done.returncode, expected in done.stderr.replace("\n", " ")) == (2, True), done.stderr
     with pytest.raises(UsageError, match="connections are compiled for a machine"):
-        weft.conset.compile("all-to-all", on=ring)
+        weft.conset.compile("torus", on=ring)
 
 
 def test_threads_compare_every_buffer(ring: Path) -> None:

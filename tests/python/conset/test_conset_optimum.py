@@ -175,5 +175,6 @@ def test_the_method_latency_is_there_on_a_graph_without_axes() -> None:
     for collective in collectives.names():
         schedule = _core.compile_collective(network, collective, 4096 * network.ranks, method="latency")[0]
         schedule.verify()
-        # An allreduce may be an exchange, or a single tree there and back.
-        assert schedule.merged or schedule.rounds > 0 or schedule.trees == 1
+        # An allreduce may be an exchange, or a single tree there and back, and blocks may go by themselves.
+        is_direct = schedule.form == "direct messages"
+        assert schedule.merged or schedule.rounds > 0 or schedule.trees == 1 or is_direct
