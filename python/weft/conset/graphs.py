@@ -15,7 +15,7 @@ import mmap
 import os
 import warnings
 from collections import defaultdict
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -23,7 +23,7 @@ import numpy as np
 
 from weft import _core
 from weft._core import ConnectionSet, UsageError
-from weft.conset import mesh_checking
+from weft.conset import mesh_checking, mesh_files
 from weft.conset.cells import dual_graph
 from weft.conset.patterns import GRAPH, MATRIX
 from weft.inputs import message, quoted, read_text, within_memory
@@ -60,7 +60,7 @@ def read(
         matrix = _matrix(path) if suffix in MATRIX else _metis(path)
         owner = _partition(path, partition, matrix, parts, seed)
         return row_exchange(matrix, owner, parts, quoted(path.name))
-    points, blocks = _mesh(path)
+    points, blocks = mesh_files.read(path)
     mesh_checking.check(str(path), points, blocks)
     cells = [block for _, block in blocks]
     if exchange == "row":
@@ -245,171 +245,6 @@ def _check_edges(path: Path, matrix: csr_array, entries: int, edges: int) -> Non
             f"{path}: its first line promises {quoted(edges)} edges, its lines of neighbours have "
             f"{(entries - loops) // 2}"
         )
-
-
-def _no_mesh(path: Path, reason: str) -> UsageError:
-    """What is said of a file that meshio does not know, or does not know what to do with."""
-    from meshio import extension_to_filetypes
-
-    suffix = path.suffix.lower()
-    if suffix in (".gz", ".bz2", ".xz", ".zip", ".tgz"):
-        return UsageError(f"{path}: compressed files are not read; unpack it first")
-    if suffix not in extension_to_filetypes:
-        known = ", ".join(sorted({*MATRIX, *GRAPH, *extension_to_filetypes}))
-        return UsageError(f"{path}: files that end in {quoted(suffix)} are not read; known endings are {known}")
-    if suffix == ".mesh" and _is_metis_mesh(path):
-        return UsageError(
-            f"{path}: a mesh in METIS's format says not which cells it has, or where; divide its graph, which METIS's "
-            "m2gmetis writes (.graph)"
-        )
-    return UsageError(f"{path}: expected a whole file of the format that {suffix} stands for; {reason}")
-
-
-def _is_metis_mesh(path: Path) -> bool:
-    """Whether its first line is one or two whole numbers, of elements and of their weights or kind."""
-    with path.open(errors="replace") as file:
-        first = file.readline().split()
-    return 1 <= len(first) <= 2 and all(word.isdecimal() for word in first)
-
-
-def _mesh(path: Path) -> tuple[np.ndarray, list[tuple[str, np.ndarray]]]:
-    """Points and the elements of the highest dimension, by kind."""
-    meshio = _package("meshio", path)
-    size = path.stat().st_size
-    _core.require_memory(40 * size, f"{path}: a mesh in a file of {size} bytes", "take a smaller one")
-    if check := _CHECKS.get(path.suffix.lower()):
-        check(path)
-    try:
-        with within_memory(), _unheard(), np.errstate(all="ignore"):
-            mesh = meshio.read(path)
-            dimension = max((block.dim for block in mesh.cells), default=0)
-            ragged = next((block.type for block in mesh.cells if str(block.type).startswith("polyhedron")), None)
-            if ragged is not None:
-                raise UsageError(f"{path}: cells of kind {quoted(ragged)} are not divided; split them into tetrahedra")
-            cells = [
-                (str(block.type), np.asarray(block.data, dtype=np.int64))
-                for block in mesh.cells
-                if block.dim == dimension and len(block.data)
-            ]
-            points = np.asarray(mesh.points, dtype=float)
-    except SystemExit:
-        raise _no_mesh(path, "no format of meshio was recognised") from None
-    except MemoryError:
-        raise UsageError(f"{path}: reading it takes more memory than there is") from None
-    except UsageError:
-        raise
-    except Exception as error:
-        # What HDF5 says of a file does not name it.
-        if isinstance(error, OSError) and error.filename is not None:
-            raise
-        raise _no_mesh(path, f"meshio cannot read it: {message(error)}") from None
-    if points.ndim != 2 or not 1 <= points.shape[1] <= 3 or any(block.ndim != 2 for _, block in cells):
-        raise UsageError(f"{path}: expected points of one to three coordinates, and cells with as many nodes each")
-    for kind, block in cells:
-        if not block.shape[1]:
-            raise UsageError(
-                f"{path}: expected cells with nodes, found {len(block)} of kind {quoted(kind)} without any"
-            )
-    if not len(points):
-        raise UsageError(f"{path}: expected a mesh, found one without points")
-    if dimension == 2 and points.shape[1] == 3 and np.ptp(points[:, 2]) == 0:
-        points = points[:, :2]
-    return points, cells
-
-
-def _check_header(path: Path) -> None:
-    """Refuse a PLY file that ends in its header, at whose end meshio would wait for more lines for ever."""
-    with path.open("rb") as file:
-        if not any(line.strip() == b"end_header" for line in file):
-            raise UsageError(f"{path}: expected a PLY file, whose header ends with the line end_header; it has none")
-
-
-def _check_counts(path: Path) -> None:
-    """Refuse an OFF file that ends before its counts."""
-    _check_behind(path, b"OFF", _is_content, "a line that counts vertices, faces and edges")
-
-
-def _check_bulk(path: Path) -> None:
-    """Refuse a Nastran file that ends before its first entry."""
-    _check_behind(
-        path, b"BEGIN BULK", lambda line: len(line) > 3 and not line.startswith((b"$", b"//", b"#")), "an entry"
-    )
-
-
-def _check_nodes(path: Path) -> None:
-    """Refuse an MDPA file that ends within its nodes."""
-    _check_behind(path, b"Begin Nodes", lambda line: b"End Nodes" in line, "the line End Nodes")
-
-
-def _check_pair(path: Path) -> None:
-    """Refuse nodes and elements of TetGen, two files of one name, if either ends before its counts."""
-    for suffix in (".node", ".ele"):
-        with path.with_suffix(suffix).open("rb") as file:
-            if not any(_is_content(line) for line in file):
-                raise UsageError(
-                    f"{path.with_suffix(suffix)}: expected a line that counts what the file has; it ends before"
-                )
-
-
-def _is_content(line: bytes) -> bool:
-    return bool(line.strip()) and not line.strip().startswith(b"#")
-
-
-def _check_behind(path: Path, begin: bytes, ends: Callable[[bytes], bool], expected: str) -> None:
-    """Refuse a file without a line that ends what a line begins, at whose end meshio would wait for ever."""
-    with path.open("rb") as file:
-        for line in file:
-            if line.strip().startswith(begin) and not any(ends(behind) for behind in file):
-                raise UsageError(f"{path}: expected {expected} behind the line {begin.decode()}; the file ends before")
-
-
-_CHECKS = {
-    ".ply": _check_header, ".off": _check_counts, ".mdpa": _check_nodes,
-    **dict.fromkeys((".bdf", ".fem", ".nas"), _check_bulk), **dict.fromkeys((".node", ".ele"), _check_pair),
-}  # fmt: skip
-"""By suffix, what is looked at before meshio reads a file, as it waits for more lines at the ends of some."""
-
-
-class _Patience(io.StringIO):
-    """Takes what a reader says until that is too much: one that knows none of a file's lines says so of each."""
-
-    _WRITES = 200
-
-    def __init__(self) -> None:
-        super().__init__()
-        self._written = 0
-
-    def write(self, text: str) -> int:
-        self._written += 1
-        if self._written > self._WRITES:
-            raise ValueError("it has too many lines that are not of its format")
-        return len(text)
-
-
-@contextlib.contextmanager
-def _unheard() -> Iterator[None]:
-    """What readers of formats say on the way is for people who read meshes; here the one message counts."""
-    from meshio import _common
-
-    heard = _Patience()
-    with contextlib.redirect_stdout(heard), contextlib.redirect_stderr(heard), warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        # rich looks for what to highlight in a time that is quadratic in the length of the line that is quoted.
-        console, _common.Console = _common.Console, lambda **_: _Quiet(heard)
-        try:
-            yield
-        finally:
-            _common.Console = console
-
-
-class _Quiet:
-    """A console that looks at nothing that it is handed."""
-
-    def __init__(self, heard: _Patience) -> None:
-        self._heard = heard
-
-    def print(self, text: str, **_: object) -> None:
-        self._heard.write(text)
 
 
 def _package(name: str, path: Path) -> Any:

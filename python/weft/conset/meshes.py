@@ -11,12 +11,13 @@ import functools
 import itertools
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
 from weft._core import UsageError
-from weft.conset import mesh_checking
+from weft.conset import mesh_checking, mesh_files
 from weft.conset.cells import FACETS, Cells
 from weft.conset.mesh_checking import MeshError, Points
 
@@ -270,27 +271,25 @@ def paper_mesh(name: str) -> Mesh:
 
 
 def read(path: str) -> Mesh:
-    """A mesh from a file of any format that meshio reads: its triangles, or its hexahedra if it has those.
+    """A mesh from a file of any format that weft reads (:func:`weft.conset.mesh_files.read`), all of one kind.
+
+    Cells of a lower dimension than others in the file are left out: they are edges and faces of those.
 
     Raises
     ------
     MeshError
-        If meshio is missing, the file cannot be read, or the mesh is none (:func:`check`).
+        If the file cannot be read, has cells of kinds that are not solved on, among others or alone, or triangles that
+        do not lie in one plane of the third coordinate, or the mesh is none (:func:`check`).
     """
     try:
-        import meshio
-    except ImportError:
-        raise MeshError(f"{path}: reading meshes needs meshio: pip install 'weft[fem]'") from None
-    try:
-        loaded = meshio.read(path)
-    except (Exception, SystemExit) as error:
-        raise MeshError(f"{path}: {error or 'meshio cannot read it'}") from None
-    blocks = loaded.cells_dict
-    kind = next((kind for kind in ("hexahedron", "triangle") if kind in blocks), None)
-    if kind is None:
-        raise MeshError(f"{path}: it has {', '.join(blocks) or 'no cells'}; expected triangles or hexahedra")
-    points = np.asarray(loaded.points, dtype=np.float64)
-    if kind == "triangle":
-        points = points[:, :2]
-    cells = np.asarray(blocks[kind], dtype=np.int64)
-    return check(_compact(Mesh(path, points, cells, kind)) if len(blocks) != 1 else Mesh(path, points, cells, kind))
+        points, blocks = mesh_files.read(Path(path))
+    except UsageError as error:
+        raise MeshError(str(error)) from None
+    kinds = sorted({kind for kind, _ in blocks})
+    if len(kinds) != 1 or kinds[0] not in KINDS:
+        raise MeshError(
+            f"{path}: it has {', '.join(kinds) or 'no cells'}; expected triangles alone, or hexahedra alone"
+        )
+    if kinds[0] == "triangle" and points.shape[1] != 2:
+        raise MeshError(f"{path}: a surface in space; expected triangles of one third coordinate")
+    return check(_compact(Mesh(path, points, np.concatenate([cells for _, cells in blocks]), kinds[0])))

@@ -130,3 +130,39 @@ def test_files_are_read(tmp_path):
     (tmp_path / "broken.vtk").write_text("no mesh")
     with pytest.raises(MeshError, match=r"broken\.vtk"):
         meshes.read(str(tmp_path / "broken.vtk"))
+
+
+def cells_of(tmp_path, points, *blocks):
+    meshio = pytest.importorskip("meshio")
+    path = tmp_path / "mesh.vtk"
+    meshio.write(path, meshio.Mesh(points, list(blocks)))
+    return str(path)
+
+
+CUBE = np.array([[x, y, z] for z in (0.0, 1.0) for x, y in ((0.0, 0.0), (1.0, 0.0), (1.0, 1.0), (0.0, 1.0))])
+
+
+def test_a_surface_in_space_is_not_flattened(tmp_path):
+    path = cells_of(tmp_path, CUBE, ("triangle", [[0, 1, 2], [1, 2, 6]]))
+    with pytest.raises(MeshError, match=r"mesh\.vtk: a surface in space; expected triangles of one third coordinate"):
+        meshes.read(path)
+
+
+def test_no_part_of_a_mesh_is_left_out(tmp_path):
+    """The faces of tetrahedra are no mesh to solve on, and neither are the triangles between quadrilaterals."""
+    tetrahedra = ("tetra", [[0, 1, 2, 5], [0, 2, 3, 7]])
+    path = cells_of(tmp_path, CUBE, ("triangle", [[0, 1, 2]]), tetrahedra)
+    with pytest.raises(MeshError, match=r"mesh\.vtk: it has tetra; expected triangles alone, or hexahedra alone"):
+        meshes.read(path)
+    flat = np.array([[0.0, 0.0, 0.0], [1.0, 0.0, 0.0], [1.0, 1.0, 0.0], [0.0, 1.0, 0.0], [2.0, 0.0, 0.0]])
+    path = cells_of(tmp_path, flat, ("triangle", [[1, 4, 2]]), ("quad", [[0, 1, 2, 3]]))
+    with pytest.raises(MeshError, match="it has quad, triangle; expected"):
+        meshes.read(path)
+
+
+def test_hexahedra_are_read_without_their_faces_and_spare_nodes(tmp_path):
+    points = np.concatenate([[[5.0, 5.0, 5.0]], CUBE])
+    path = cells_of(tmp_path, points, ("quad", [[1, 2, 3, 4]]), ("hexahedron", [list(range(1, 9))]))
+    mesh = meshes.read(path)
+    assert (mesh.points == CUBE).all()
+    assert mesh.cells.tolist() == [list(range(8))]

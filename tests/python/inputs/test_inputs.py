@@ -212,6 +212,11 @@ def test_costs_that_are_none_are_refused(tmp_path, old, new, reason):
         (
             "m.msh",
             b"$MeshFormat\n4.1 0 8\n$EndMeshFormat\n$Nodes\n1 99999999999999 1 1\n",
+            "it ends within $Nodes, or its counts there are wrong",
+        ),
+        (
+            "m.msh",
+            b"$MeshFormat\n2.2 0 8\n$EndMeshFormat\n$Nodes\n99999999999999\n",
             "takes more memory than there is",
         ),
         ("m.su2", b"nonsense of a line\n" * 5000, "meshio cannot read it"),
