@@ -132,6 +132,19 @@ def test_vtu_in_pieces(tmp_path: Path, form: str) -> None:
         read(path, 2)
 
 
+def test_vtu_with_a_piece_that_has_nothing(tmp_path: Path) -> None:
+    """As ranks write it that have no part of the mesh."""
+    path = tmp_path / "mesh.vtu"
+    content = by_hand.vtu(*MESHES["solids"], "ascii")
+    begin, end = content.index(b"<Piece"), content.index(b"</UnstructuredGrid>")
+    arrays = b"".join(b'<DataArray type="Int64" Name="%s"/>' % name for name in (b"connectivity", b"offsets", b"types"))
+    points = b'<Points><DataArray type="Float64" NumberOfComponents="3"/></Points>'
+    empty = b'<Piece NumberOfPoints="0" NumberOfCells="0">%s<Cells>%s</Cells></Piece>' % (points, arrays)
+    for first, last in ((empty, b""), (b"", empty)):
+        path.write_bytes(content[:begin] + first + content[begin:end] + last + content[end:])
+        compare(path, MESHES["solids"][1])
+
+
 def test_vtu_with_cells_along_axes(tmp_path: Path) -> None:
     points = [(float(x), float(y), float(z)) for z, y, x in itertools.product((0, 1), (0, 1), (0, 1, 2))]
     voxels = [tuple(z + y + x + a for z in (0, 6) for y in (0, 3) for a in (0, 1)) for x in (0, 1)]
