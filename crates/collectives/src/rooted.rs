@@ -145,8 +145,18 @@ fn durations(levels: &[usize], above: &[usize], costs_of: &[Costs]) -> Vec<f64> 
 
 /// The ranks of a tree from its root on, level by level.
 fn levels(root: usize, above: &[usize]) -> Vec<usize> {
+    levels_of(root, &below(root, above))
+}
+
+/// Of each rank those right below it, in ascending order.
+fn below(root: usize, above: &[usize]) -> Vec<Vec<usize>> {
     let mut below = vec![Vec::new(); above.len()];
     (0..above.len()).filter(|&rank| rank != root).for_each(|rank| below[above[rank]].push(rank));
+    below
+}
+
+/// The ranks from the root on, level by level, those below a rank in their order there.
+fn levels_of(root: usize, below: &[Vec<usize>]) -> Vec<usize> {
     let (mut levels, mut next) = (vec![root], 0);
     while let Some(&rank) = levels.get(next) {
         levels.extend(&below[rank]);
@@ -164,16 +174,9 @@ pub fn sizes(root: usize, above: &[usize]) -> Vec<f64> {
 
 /// The edges of a tree from its root on, level by level; of those below a rank, the one with the largest `rest` comes first.
 pub fn downwards(root: usize, above: &[usize], rest: &[f64]) -> Vec<(usize, usize)> {
-    let mut below = vec![Vec::new(); above.len()];
-    (0..above.len()).filter(|&rank| rank != root).for_each(|rank| below[above[rank]].push(rank));
+    let mut below = below(root, above);
     below.iter_mut().for_each(|below| below.sort_by(|&a, &b| rest[b].total_cmp(&rest[a])));
-    let (mut order, mut edges, mut next) = (vec![root], Vec::with_capacity(above.len()), 0);
-    while let Some(&rank) = order.get(next) {
-        edges.extend(below[rank].iter().map(|&lower| (rank, lower)));
-        order.extend(&below[rank]);
-        next += 1;
-    }
-    edges
+    levels_of(root, &below).into_iter().skip(1).map(|rank| (above[rank], rank)).collect()
 }
 
 #[cfg(test)]
