@@ -38,6 +38,13 @@ const TOGETHER: usize = 8;
 /// Columns that are combined at once; what they come to stays in the first-level cache.
 const COLUMNS: usize = 1024;
 
+/// No fewer columns than this are combined at once where threads have too few tasks otherwise: whole lines of the cache,
+/// one after another.
+const MIN_COLUMNS: usize = 128;
+
+/// Of more tasks for each thread than this none is idle for long at the end.
+const TASKS_EACH: usize = 8;
+
 /// Rows of fewer elements are taken several at a time, up to so many elements.
 const NARROW: usize = 64;
 
@@ -127,6 +134,17 @@ pub unsafe fn reduce_axis<'a>(
         _ => alike()?,
     };
     finished(stop).map(|()| empty)
+}
+
+/// How many columns of so many a task has, of each of so many groups of planes: [`COLUMNS`], or fewer where tasks would not
+/// be divided evenly among threads, of which three strips for two threads leave one idle for a third of the time.
+fn columns_each(after: usize, groups: usize, threads: usize) -> usize {
+    let tasks = groups * after.div_ceil(COLUMNS);
+    if tasks >= TASKS_EACH * threads || after < 2 * NARROW {
+        return COLUMNS;
+    }
+    let strips = tasks.next_multiple_of(threads).div_ceil(groups);
+    after.div_ceil(strips).next_multiple_of(MIN_COLUMNS).min(COLUMNS)
 }
 
 /// The type of what elements come to.
@@ -224,12 +242,13 @@ impl Work<'_> {
 
     fn along_another<T: Element, W: Element, C: Combine<W>>(&self, widen: impl Fn(T) -> W + Copy + Sync) -> usize {
         let Axis { before, extent, after } = self.axis;
-        let strips = after.div_ceil(COLUMNS);
         let some = (TASK / (extent * after)).max(1);
+        let columns = columns_each(after, before.div_ceil(some), self.threads);
+        let strips = after.div_ceil(columns);
         let several = if after < NARROW { (NARROW / after).min(extent / TIMES).max(1) } else { 1 };
         self.tasks(before.div_ceil(some) * strips, |task| {
-            let (group, first) = (task / strips, task % strips * COLUMNS);
-            let columns = first..after.min(first + COLUMNS);
+            let (group, first) = (task / strips, task % strips * columns);
+            let columns = first..after.min(first + columns);
             let planes = group * some..before.min((group + 1) * some);
             dispatch(Columns { work: self, planes, columns, several, widen, combination: PhantomData::<(T, W, C)> })
         })
@@ -561,5 +580,23 @@ impl<T: Element, W: Element, C: Combine<W>, F: Fn(T) -> W + Copy> Columns<'_, F,
                 stored += more;
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_thread_has_a_task_more_than_others_where_there_are_few() {
+        for (after, groups, threads) in [(1000, 1, 2), (2999, 1, 2), (4096, 1, 3), (1000, 3, 2), (1025, 1, 1)] {
+            let columns = columns_each(after, groups, threads);
+            let tasks = groups * after.div_ceil(columns);
+            assert!(tasks.is_multiple_of(threads), "{tasks} tasks of {columns} columns for {threads} threads");
+        }
+        // Short rows are for one task, and so are those that have not enough for each thread.
+        assert_eq!(columns_each(2 * NARROW - 1, 1, 2), COLUMNS);
+        assert_eq!(columns_each(1000, 1, 64), MIN_COLUMNS);
+        assert_eq!(columns_each(1000, 100, 2), COLUMNS);
     }
 }

@@ -662,6 +662,7 @@ proptest! {
 
 mod addresses;
 mod choices;
+mod columns;
 mod domains;
 mod elementwise_operations;
 mod lengths;
