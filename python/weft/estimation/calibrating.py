@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 
 from weft._core import UsageError, __version__
-from weft.estimation import costs_file, kinds, random_programs
+from weft.estimation import costs_file, kinds, random_programs, recurrence
 from weft.estimation.costs_file import MeasuredCosts
 from weft.estimation.curves import Curve, Work, fit
 from weft.estimation.drift import references
@@ -149,7 +149,8 @@ def calibrate(
             if progress is not None:
                 progress(timing.visits, timing.visits + timing.left)
         costs = costs_of(timing.programs(), {**timing.about(), "seed": seed})
-        costs = replace(costs, reference=references(timing.at_full_pace()))
+        costs = replace(costs, reference=references(timing.at_full_pace()),
+                        recurrence=recurrence.measured(costs.curves, programs, seed))  # fmt: skip
         deliver(costs.to_toml().encode(), path)
         if kept is not None:
             kept.finish()

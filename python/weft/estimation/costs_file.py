@@ -19,10 +19,11 @@ from typing import Any
 from weft._core import UsageError
 from weft.estimation.curves import SINCE, TERMS, Curve
 from weft.estimation.drift import Reference
+from weft.estimation.recurrence import Recurrence
 from weft.files import write_text
 from weft.inputs import quoted, read_toml
 
-FORMAT = 10
+FORMAT = 11
 """Of the file; another number is another format."""
 
 HOW = "weft calibrate measures them (two to three minutes, once)"
@@ -45,6 +46,8 @@ class MeasuredCosts:
         Where these costs were read from, for messages.
     reference
         Programs that can be timed again, to see how the machine's pace has changed (:mod:`weft.estimation.drift`).
+    recurrence
+        What calls take of statements that were not executed for long (:mod:`weft.estimation.recurrence`).
     """
 
     curves: Mapping[str, Curve]
@@ -52,6 +55,7 @@ class MeasuredCosts:
     about: Mapping[str, str | int | float] = field(default_factory=dict)
     origin: str = "this run"
     reference: tuple[Reference, ...] = ()
+    recurrence: Recurrence = field(default_factory=Recurrence)
 
     def to_toml(self) -> str:
         """The text of the file."""
@@ -65,6 +69,10 @@ class MeasuredCosts:
             lines += ["", "# Random programs that can be timed again: their operations, and what these took together."]
             lines += ["[reference]", f"number = {list(number)}", f"operations = {list(operations)}"]
             lines += [f"seconds = {_numbers(seconds)}"]
+        if self.recurrence.distances:
+            lines += ["", "# What a call takes by how many operations ago the statement was executed last."]
+            lines += ["[recurrence]", f"distances = {list(self.recurrence.distances)}"]
+            lines += [f"factors = {_numbers(self.recurrence.factors)}"]
         for name, curve in sorted(self.curves.items()):
             lines += [
                 "",
@@ -139,7 +147,24 @@ def read(path: str | os.PathLike[str] | None = None) -> MeasuredCosts:
         raise UsageError(f"{path}: there is no table [operations]; {HOW}")
     curves = {name: _curve(path, name, figures) for name, figures in operations.items()}
     held_out = _held_out(path, content.get("held_out", {}))
-    return MeasuredCosts(curves, held_out, _about(path, content), str(path), _reference(path, content))
+    recurrence = _recurrence(path, content.get("recurrence", {}))
+    return MeasuredCosts(curves, held_out, _about(path, content), str(path), _reference(path, content), recurrence)
+
+
+def _recurrence(path: Path, table: Any) -> Recurrence:
+    """What calls take by how long ago their statements were executed; nothing where that was not measured."""
+    where = f"{path}: [recurrence]"
+    if not isinstance(table, dict):
+        raise UsageError(f"{where}: expected a table; {HOW}")
+    if not table:
+        return Recurrence()
+    distances = tuple(_whole(where, value) for value in _list(where, table, "distances"))
+    factors = tuple(_number(where, value) for value in _list(where, table, "factors"))
+    if len(distances) != len(factors) or list(distances) != sorted(set(distances)) or min(distances, default=0) < 1:
+        raise UsageError(f"{where}: expected as many factors as distances, which rise; {HOW}")
+    if min(factors) <= 0:
+        raise UsageError(f"{where}: factors must be positive; {HOW}")
+    return Recurrence(distances, factors)
 
 
 def _reference(path: Path, content: Mapping[str, Any]) -> tuple[Reference, ...]:
@@ -207,7 +232,7 @@ def _curve(path: Path, name: str, figures: Any) -> Curve:
 
 def _list(where: str, figures: Mapping[str, Any], key: str) -> list[Any]:
     """The list under a key."""
-    values = figures[key]
+    values = figures.get(key)
     if not isinstance(values, list):
         raise UsageError(f"{where}, {key}: expected a list of numbers, found {quoted(values)}")
     return values

@@ -103,13 +103,6 @@ LEARNED = 2048
 """Of so many stretches about half have ends that a processor foresees, which has seen them in a loop before: predictors
 of branches have tables of some thousands. Of a few all are foreseen, of many times as many none."""
 
-ONCE, LESS_A_DOUBLING, DOUBLINGS = 1.25, 0.07, 5
-"""What a call takes of a statement that a run of a program executes once, relative to one of a calibration; how much
-less it is for each doubling of how often; and for how many doublings. The branches of a statement in a loop are
-predicted, and its code is at hand; those of calibrations are between the two. Fitted to 132 cases of the programs
-that `benches/pvar/estimator.py` calls earlier: their median error falls from 7.2 to 4.6%, that of programs which a fit
-to the others leaves out to 5.1% (an AMD EPYC)."""
-
 MAX_SLOWDOWN = 10
 """Kinds of a group differ by no more than this in the time of an element."""
 
@@ -146,8 +139,8 @@ class Work:
         Whether operands are of different dtypes.
     exclusive, down
         Whether a scan is of this form.
-    repeats
-        How often the statement is executed in a run of the program; 0 where that is not known, as in a calibration.
+    recurs
+        How many operations ago the program executed the statement last; 0 where that is not known, as in a calibration.
     since
         Bytes of code that the program has gone through since it last did an operation of this name, each counted once
         (`weft.pvar.Meter.since`).
@@ -161,7 +154,7 @@ class Work:
     density: float | None = None
     runs: int = 0
     pieces: int = 0
-    repeats: int = 0
+    recurs: int = 0
     waiting: float = 0.0
     scattered: float = 0.0
     coordinates: int = 0
@@ -237,8 +230,11 @@ class Curve:
     error: float = 0.0
     observations: int = 0
 
-    def seconds(self, work: Work) -> float:
-        """What an operation takes; beyond the first and last knot as at them."""
+    def seconds(self, work: Work, call_factor: float = 1.0) -> float:
+        """What an operation takes; beyond the first and last knot as at them.
+
+        `call_factor` is how many times as long a call takes as in the calibration (`weft.estimation.recurrence`).
+        """
         element = float(_steps_taken([work], self.knots)[0] @ np.diff(self.element, prepend=0.0))
         call = float(hats(np.array([work.since], float), SINCE)[0] @ self.call)
         others = 0.0
@@ -247,7 +243,7 @@ class Curve:
                 call += self.terms.get(name, 0.0) * by
             else:
                 others += self.terms.get(name, 0.0) * by
-        return call * call_factor(work.repeats) + work.elements * element + others
+        return call * call_factor + work.elements * element + others
 
     def at_the_pace_of(self, observations: Sequence[tuple[Work, float]]) -> Curve:
         """This curve for operations whose elements take another time: so many times as long at every distance.
@@ -268,11 +264,6 @@ class Curve:
         pace = math.exp(math.log(float(np.median(ratios))) * len(ratios) / (len(ratios) + 1))
         terms = {name: value * pace if name.startswith("element") else value for name, value in self.terms.items()}
         return replace(self, element=tuple(value * pace for value in self.element), terms=terms)
-
-
-def call_factor(repeats: int) -> float:
-    """What a call takes of a statement that is executed so often, relative to one of a calibration."""
-    return ONCE - LESS_A_DOUBLING * min(math.log2(repeats), DOUBLINGS) if repeats else 1.0
 
 
 def hats(lengths: Array, knots: Sequence[int]) -> Array:

@@ -188,14 +188,15 @@ class Counted(NamedTuple):
         How far back the program did an operation of this name, as the meter has it.
     reach
         How far back its arrays were touched, as the meter has it.
-    repeats
-        How often a run of the program executes the statement; 0 where that is not known.
+    recurs
+        How many operations ago the run executed the statement last, rounded to a power of two; 0 where that is not
+        known.
     """
 
     record: Record
     since: int
     reach: Reach
-    repeats: int = 0
+    recurs: int = 0
 
 
 def record(program: Program, arguments: Sequence[str] = (), vp_sets: Iterable[VPSet] = ()) -> Counter[Counted]:
@@ -229,17 +230,33 @@ def counted(meter: Meter) -> list[Counted]:
     """
     of_arrays, of_code = meter.footprint
     operations = [*zip(meter.sequence, meter.since, meter.reaches, strict=True), *meter.aside]
-    statements = [(record.file, record.line, record.name) for record, _, _ in operations]
-    repeats = Counter(statements)
+    recurs = _recurrences([record for record, _, _ in operations], meter)
     return [
         Counted(
             record,
             min(since, of_code),
             tuple((min(distance, of_arrays), length) for distance, length in reach),
-            repeats[statement],
+            ago,
         )
-        for (record, since, reach), statement in zip(operations, statements, strict=True)
+        for (record, since, reach), ago in zip(operations, recurs, strict=True)
     ]
+
+
+def _recurrences(records: Sequence[Record], meter: Meter) -> list[int]:
+    """Of each operation how many operations ago its statement was executed last; of the first time in a run, in a run
+    just before. Operations aside come between those of the sequence."""
+    aside = len(meter.sequence)
+    times = [*((at, 1) for at in range(aside)), *((at, 0) for at in meter.aside_before)]
+    order = sorted((at for at in range(len(records)) if not records[at].included), key=lambda at: times[at])
+    positions: dict[tuple[str, int, str], int] = {}
+    recurs = [0] * len(records)
+    # Gone through twice: what the second run finds is what counts.
+    for position, at in enumerate([*order, *order]):
+        statement = (records[at].file, records[at].line, records[at].name)
+        if statement in positions:
+            recurs[at] = 1 << round(math.log2(position - positions[statement]))
+        positions[statement] = position
+    return recurs
 
 
 def name_of(program: Program) -> str:
@@ -259,7 +276,7 @@ def price(counts: Mapping[Counted, int], prices: Pricer, name: str, plans: Seque
     """
     by_operation: dict[str, list[tuple[int, Time, float]]] = {}
     lacking: dict[str, str] = {}
-    for (one, since, reach, repeats), count in counts.items():
+    for (one, since, reach, recurs), count in counts.items():
         if (one.selects or one.stores) and prices.has_context_flags:
             continue
         if one.included and isinstance(prices, Here):
@@ -267,7 +284,7 @@ def price(counts: Mapping[Counted, int], prices: Pricer, name: str, plans: Seque
         if one.kind == LOCAL and not isinstance(prices, Here):
             continue
         try:
-            priced = count, prices.time(one, since, reach, repeats), prices.error(one)
+            priced = count, prices.time(one, since, reach, recurs), prices.error(one)
         except UsageError as error:
             if one.kind == LOCAL:
                 continue

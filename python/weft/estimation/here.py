@@ -89,7 +89,7 @@ class Here:
         self.timed: set[str] = set()
         """Operations by functions of the program's, which were timed while they were recorded."""
 
-    def time(self, record: Record, since: int = 0, reach: Reach = (), repeats: int = 0) -> Time:
+    def time(self, record: Record, since: int = 0, reach: Reach = (), recurs: int = 0) -> Time:
         """What an operation takes; there is no CM time here, so it is not a number.
 
         Raises
@@ -100,9 +100,10 @@ class Here:
         if record.spent:
             self.timed.add(record.name)
             return Time(record.spent, float("nan"))
-        kind = kinds.of(record, since, reach, repeats)
+        kind = kinds.of(record, since, reach, recurs)
         ratio = 1.0 if self.drift is None else self.drift.ratio
-        return Time(ratio * self.curve(kind.name).seconds(kind.work), float("nan"))
+        call_factor = self.costs.recurrence.factor(recurs)
+        return Time(ratio * self.curve(kind.name).seconds(kind.work, call_factor), float("nan"))
 
     def error(self, record: Record) -> float:
         """The relative error of an operation's time: root mean square of the fit; 0 of what was timed itself."""

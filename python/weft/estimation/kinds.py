@@ -88,7 +88,7 @@ def family(group: str) -> str:
     return re.sub(r"\b\d bytes", "bytes", group)
 
 
-def of(record: Record, since: int = 0, reach: Reach = (), repeats: int = 0) -> Kind:
+def of(record: Record, since: int = 0, reach: Reach = (), recurs: int = 0) -> Kind:
     """The kind of a record.
 
     Parameters
@@ -99,21 +99,21 @@ def of(record: Record, since: int = 0, reach: Reach = (), repeats: int = 0) -> K
         How far back the program did an operation of this name (`weft.pvar.Meter.since`).
     reach
         How far back its arrays were touched (`weft.pvar.Meter.reaches`).
-    repeats
-        How often a run of the program executes the statement; 0 where that is not known.
+    recurs
+        How many operations ago the program executed the statement last; 0 where that is not known.
     """
     kind = _of(record)
-    return kind._replace(work=replace(kind.work, since=since, reach=reach, repeats=repeats))
+    return kind._replace(work=replace(kind.work, since=since, reach=reach, recurs=recurs))
 
 
 def _of(record: Record) -> Kind:
     length = f"{_bytes(record)} bytes"
     selected = ", selected" if record.selected < record.size else ""
     if record.kind == LOCAL:
-        # A VP set has no elements; the others write some.
-        is_set = record.name == "VP set"
-        name = record.name if is_set else f"{record.name} {length}"
-        work = Work(1, 1) if is_set else replace(_work(record, selects=False), coordinates=record.coordinates)
+        # Neither has elements of its own; the others write some.
+        is_call = record.name in ("VP set", "own element")
+        name = record.name if is_call else f"{record.name} {length}"
+        work = Work(1, 1) if is_call else replace(_work(record, selects=False), coordinates=record.coordinates)
         return Kind(name, re.sub(r" \d bytes", "", name), work)
     if record.facts is not None:
         return _routed(record, selected)

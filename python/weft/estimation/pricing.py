@@ -33,11 +33,11 @@ class Pricer(Protocol):
     """Whether each processor has a flag that says if it stores: the time of a selection has the evaluation of its
     condition in it, and an operation in place needs no assignment after it."""
 
-    def time(self, record: Record, since: int = 0, reach: Reach = (), repeats: int = 0) -> Time:
+    def time(self, record: Record, since: int = 0, reach: Reach = (), recurs: int = 0) -> Time:
         """Seconds of an operation; UsageError where the machine has no cost of it.
 
         `since`: bytes that the program has touched since it was last there; `reach`: since it touched the arrays;
-        `repeats`: how often a run of the program executes the statement, 0 where that is not known.
+        `recurs`: how many operations ago a run executed the statement last, 0 where that is not known.
         """
 
     model_error: float | None
@@ -72,7 +72,7 @@ class Described:
         self.name = costs.machine
         self._machine = machine
 
-    def time(self, record: Record, since: int = 0, reach: Reach = (), repeats: int = 0) -> Time:
+    def time(self, record: Record, since: int = 0, reach: Reach = (), recurs: int = 0) -> Time:
         """What an operation takes; a Connection Machine has no caches."""
         return self.costs.time(record.operation(self.costs.processors))
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import math
 import time
+import types
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -15,7 +16,7 @@ from weft.estimation import kinds, scenes, statements
 from weft.estimation.pace import FULL, Pace, Probe
 from weft.estimation.scenes import Scene, Step
 from weft.estimation.statements import Statement
-from weft.pvar import ParallelVariable, metered
+from weft.pvar import ParallelVariable, VPSet, metered
 from weft.pvar.vpset import Selection
 
 LENGTHS = (5, 40)
@@ -97,6 +98,14 @@ class _Program:
     """Of steps that enter a selection: the step that leaves it."""
 
 
+@dataclass(frozen=True)
+class Small:
+    """A program of few elements, and what it computes with."""
+
+    scene: Scene
+    program: _Program
+
+
 def draw(number: int, seed: int, pace: Pace, earlier: Timed | None = None) -> Timed:
     """Makes and times one program.
 
@@ -118,24 +127,73 @@ def draw(number: int, seed: int, pace: Pace, earlier: Timed | None = None) -> Ti
     rng = np.random.default_rng([seed, number])
     shape = _shape(rng, number)
     size = math.prod(shape)
-    chosen = _statements(rng, size >= LARGE)
-    dtypes = tuple(sorted({"bool", *(one.dtype for one in chosen)}))
-    scene = scenes.scene(rng, shape, dtypes)
-    program = _program(scene, chosen)
+    scene, program = _drawn(rng, shape)
     if earlier is None:
         with np.errstate(all="ignore"):
-            kind_of = _operations(scene, program.steps)
+            kind_of = _operations([scene.vp], program.steps)
     else:
         kind_of = {at: kind for at, (kind, _) in zip(earlier.steps, earlier.operations, strict=True)}
     passes = next(passes for from_, passes in PASSES.items() if size >= from_)
     with np.errstate(all="ignore"):
         steps, probe = _times(program.steps, scene.nothing("bool"), passes, pace)
-    operations = []
-    for at, kind in kind_of.items():
-        taken = steps[at] + (steps[program.left_by[at]] if at in program.left_by else 0.0)
-        operations.append((kind, max(float(taken), 1e-9)))
-    timed = Timed(shape, tuple(operations), probe, tuple(kind_of))
+    timed = Timed(shape, _with_times(kind_of, steps, program.left_by), probe, tuple(kind_of))
     return timed if earlier is None else better(earlier, timed)
+
+
+def small(numbers: Iterable[int], seed: int) -> list[Small]:
+    """Programs of few elements, which :func:`together` times: calls are nearly all that they take."""
+    programs = []
+    for number in numbers:
+        rng = np.random.default_rng([seed, number, SMALLEST])
+        scene, program = _drawn(rng, (SMALLEST,))
+        programs.append(Small(scene, program))
+    return programs
+
+
+def together(programs: Sequence[Small], pace: Pace) -> tuple[tuple[kinds.Kind, float], ...]:
+    """Kind and seconds of each operation of programs that are run one after the other, again and again."""
+    steps: list[Step] = []
+    left_by: dict[int, int] = {}
+    for one in programs:
+        left_by |= {entered + len(steps): left + len(steps) for entered, left in one.program.left_by.items()}
+        steps += map(_of_own_code, one.program.steps)
+    with np.errstate(all="ignore"):
+        kind_of = _operations([one.scene.vp for one in programs], steps)
+        seconds, _ = _times(steps, programs[0].scene.nothing("bool"), PASSES[0], pace)
+    return _with_times(kind_of, seconds, left_by)
+
+
+def _of_own_code(step: Any) -> Any:
+    """A step, and all functions that it calls by its closure, with copies of their code: statements of programs do not
+    share the interpreter's, which keeps in it what it has learned of each."""
+    if not isinstance(step, types.FunctionType):
+        return step
+    cells = []
+    for cell in step.__closure__ or ():
+        is_step = isinstance(cell.cell_contents, types.FunctionType) and cell.cell_contents.__module__ in _OF_STEPS
+        cells.append(types.CellType(_of_own_code(cell.cell_contents)) if is_step else cell)
+    code = step.__code__.replace()
+    return types.FunctionType(code, step.__globals__, step.__name__, step.__defaults__, tuple(cells))
+
+
+_OF_STEPS = (scenes.__name__, statements.__name__)
+"""Modules whose functions are made for one statement each."""
+
+
+def _drawn(rng: np.random.Generator, shape: tuple[int, ...]) -> tuple[Scene, _Program]:
+    """A program of some size, and what it computes with."""
+    chosen = _statements(rng, math.prod(shape) >= LARGE)
+    dtypes = tuple(sorted({"bool", *(one.dtype for one in chosen)}))
+    scene = scenes.scene(rng, shape, dtypes)
+    return scene, _program(scene, chosen)
+
+
+def _with_times(
+    kind_of: dict[int, kinds.Kind], seconds: Sequence[float], left_by: dict[int, int]
+) -> tuple[tuple[kinds.Kind, float], ...]:
+    """Operations with their times, selections with those of leaving them."""
+    taken = {at: seconds[at] + (seconds[left_by[at]] if at in left_by else 0.0) for at in kind_of}
+    return tuple((kind, max(float(taken[at]), 1e-9)) for at, kind in kind_of.items())
 
 
 def better(first: Timed, second: Timed) -> Timed:
@@ -150,10 +208,10 @@ def better(first: Timed, second: Timed) -> Timed:
     return min(first, second, key=lambda one: math.fsum(seconds for _, seconds in one.operations))
 
 
-def _operations(scene: Scene, steps: Sequence[Step]) -> dict[int, kinds.Kind]:
+def _operations(vp_sets: Sequence[VPSet], steps: Sequence[Step]) -> dict[int, kinds.Kind]:
     """Steps that are operations, and of which kind."""
     # Passes follow one another: what the first of two has touched comes before the second.
-    twice = _kinds(scene, [*steps, *steps])[len(steps) :]
+    twice = _kinds(vp_sets, [*steps, *steps])[len(steps) :]
     return {at: kind for at, kind in enumerate(twice) if kind is not None}
 
 
@@ -235,10 +293,10 @@ class _Entry:
         self._selection.__exit__(None, None, None)
 
 
-def _kinds(scene: Scene, steps: Iterable[Step]) -> list[kinds.Kind | None]:
+def _kinds(vp_sets: Sequence[VPSet], steps: Iterable[Step]) -> list[kinds.Kind | None]:
     """What kind of operation each step is; None of one that counts as nothing."""
     of_steps: list[kinds.Kind | None] = []
-    with metered(scene.vp) as meter:
+    with metered(*vp_sets) as meter:
         for step in steps:
             before, aside = len(meter.sequence), len(meter.aside)
             step()

@@ -130,12 +130,13 @@ class Scene:
 
     def nothing(self, dtype: str) -> Step:
         """A step around no operation: what it takes is not the operations'."""
-        x, y = self.operand(dtype), self.operand(dtype)
+        x = self.operand(dtype)
 
         def step() -> ParallelVariable:
-            x()
-            return y()
+            result: ParallelVariable = x()
+            return result
 
+        # As much as is around an operation of a result and a number.
         return self.kept(dtype, step)
 
 

@@ -226,7 +226,7 @@ def _assigned(dtype: str, scene: Scene) -> Step:
     def run() -> None:
         target[...] = value()
 
-    return run
+    return _apart(run)
 
 
 def _broadcast(dtype: str, scene: Scene) -> Step:
@@ -235,7 +235,7 @@ def _broadcast(dtype: str, scene: Scene) -> Step:
     def run() -> None:
         target[...] = value
 
-    return run
+    return _apart(run)
 
 
 def _full(dtype: str, scene: Scene) -> Step:
@@ -265,7 +265,7 @@ def _converted(source: str, target: str, scene: Scene) -> Step:
 
 def _read(dtype: str, scene: Scene) -> Step:
     x, at = scene.variable(dtype), _coordinates(scene)
-    return lambda: x[at]
+    return _apart(lambda: x[at])
 
 
 def _written(dtype: str, scene: Scene) -> Step:
@@ -274,7 +274,7 @@ def _written(dtype: str, scene: Scene) -> Step:
     def run() -> None:
         x[at] = value
 
-    return run
+    return _apart(run)
 
 
 def _coordinates(scene: Scene) -> tuple[int, ...]:
@@ -307,9 +307,9 @@ def _reduced(dtype: str, operator: str, scene: Scene) -> Step:
     if operator == "multiply":
         # Of ones: other products overflow, of which numpy warns.
         ones = scene.vp.full(1, dtype)
-        return lambda: pvar.reduce(ones, operator, initial=initial)
+        return _apart(lambda: pvar.reduce(ones, operator, initial=initial))
     x = scene.operand(dtype)
-    return lambda: pvar.reduce(x(), operator, initial=initial)
+    return _apart(lambda: pvar.reduce(x(), operator, initial=initial))
 
 
 def _reduced_along(dtype: str, operator: str, scene: Scene) -> Step:
@@ -369,7 +369,7 @@ def _sent(dtype: str, operator: str | None, scene: Scene) -> Step:
         x = lambda: one  # noqa: E731
     if into:
         target = scene.elsewhere(dtype) if other else scene.targets[dtype][0]
-        return lambda: pvar.send(x(), address, combine=operator, into=target)
+        return _apart(lambda: pvar.send(x(), address, combine=operator, into=target))
     if other:
         vp = scene.elsewhere(dtype).vp
         return _apart(lambda: pvar.send(x(), address, combine=operator, vp=vp))
@@ -397,6 +397,7 @@ def _own() -> Iterator[Statement]:
     for dtype in ("float64", "float32", "int32", "int8"):
         yield Statement(f"own get {dtype}", dtype, functools.partial(_own_get, dtype), 2)
         yield Statement(f"own send {dtype}", dtype, functools.partial(_own_send, dtype), 2)
+        yield Statement(f"own element {dtype}", dtype, functools.partial(_own_element, dtype), 2)
 
 
 def _own_arrays(dtype: str, scene: Scene) -> tuple[Any, Any]:
@@ -414,17 +415,25 @@ def _own_get(dtype: str, scene: Scene) -> Step:
     return scene.kept(dtype, lambda: arrays[index])
 
 
+def _own_element(dtype: str, scene: Scene) -> Step:
+    arrays = scene.vp.arrays(OWN_EXTENT, dtype)
+    return _apart(lambda: arrays[1])
+
+
 def _own_send(dtype: str, scene: Scene) -> Step:
     (arrays, index), x = _own_arrays(dtype, scene), scene.operand(dtype)
 
     def run() -> None:
         arrays[index] = x()
 
-    return run
+    return _apart(run)
 
 
 def _apart(step: Step) -> Step:
-    """A step whose result takes the place of its last, and is no operand of others."""
+    """A step whose result, if any, takes the place of its last, and is no operand of others.
+
+    Around operations without a result there is then as much as around the others (`Scene.nothing`), which is taken off.
+    """
     latest: list[Any] = [None]
 
     def run() -> None:

@@ -106,7 +106,7 @@ class Streaming:
         """Seconds from the end of an operation to its result on the front end."""
         return self._f["result"]
 
-    def time(self, record: Record, since: int = 0, reach: Reach = (), repeats: int = 0) -> Time:
+    def time(self, record: Record, since: int = 0, reach: Reach = (), recurs: int = 0) -> Time:
         """What an operation takes; there is no sequencer, so CM time is not a number."""
         return Time(self._seconds(record, reach), float("nan"))
 

@@ -193,6 +193,8 @@ class Meter:
     aside
         What takes time here and is no operation of a data-parallel machine (kind `LOCAL`): VP sets, coordinates,
         addresses, arrays of the front end and elements of processors' own arrays, with their `since` and reach.
+    aside_before
+        Of each of those, which operation of the sequence came after it.
     """
 
     def __init__(self) -> None:
@@ -200,6 +202,7 @@ class Meter:
         self.reaches: list[Reach] = []
         self.since: list[int] = []
         self.aside: list[tuple[Record, int, Reach]] = []
+        self.aside_before: list[int] = []
         self._stack: dict[Touched, int] = {}
         self._known: dict[Record, Record] = {}
         self._mask: Any = None
@@ -220,6 +223,7 @@ class Meter:
         self.reaches.clear()
         self.since.clear()
         self.aside.clear()
+        self.aside_before.clear()
         self._known.clear()
 
     def time(self, costs: Costs) -> Time:
@@ -283,6 +287,7 @@ class Meter:
         record = Record(name, LOCAL, bits, vp.shape, vp.size, *caller(), coordinates=coordinates)
         reach = self._reach(arrays)
         since = self._since(name, _family(name, LOCAL))
+        self.aside_before.append(len(self.sequence))
         self.aside.append((self._known.setdefault(record, record), since, reach))
 
     @contextlib.contextmanager

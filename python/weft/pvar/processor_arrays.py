@@ -103,9 +103,11 @@ class ProcessorArrays:
 
     def __getitem__(self, index: Any) -> ParallelVariable:
         numbers, offsets = self._index(index)
-        if offsets is None:
-            return self._variable(numbers)
         vp, meter = self.vp, self.vp.meter
+        if offsets is None:
+            if meter is not None:
+                meter.note(vp, "own element")
+            return self._variable(numbers)
         if meter is not None:
             with meter.elsewhere(vp) as described:
                 self._chosen_one_by_one(numbers)
@@ -123,6 +125,8 @@ class ProcessorArrays:
         numbers, offsets = self._index(index)
         if offsets is None:
             target = self._variable(numbers)
+            if self.vp.meter is not None:
+                self.vp.meter.note(self.vp, "own element")
             if not _is_same(target, value):  # what `a[2] += x` hands back
                 target.assign(value)
             return

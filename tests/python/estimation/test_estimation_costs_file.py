@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from weft._core import UsageError
 from weft.estimation.costs_file import MeasuredCosts, default_path, read
 from weft.estimation.curves import SINCE, TERMS, Curve
+from weft.estimation.recurrence import Recurrence
 
 COSTS = MeasuredCosts(
     {
@@ -18,6 +19,7 @@ COSTS = MeasuredCosts(
     },
     (0.01, -0.02),
     {"machine": "a", "seed": 1},
+    recurrence=Recurrence((20, 400), (1.0, 1.25)),
 )
 
 
@@ -48,6 +50,7 @@ def test_the_head_is_kept(tmp_path):
     found = read(tmp_path / "new" / "costs.toml")
     assert found.held_out == COSTS.held_out
     assert found.about == COSTS.about
+    assert found.recurrence == COSTS.recurrence
     assert found.origin == str(tmp_path / "new" / "costs.toml")
 
 
@@ -78,33 +81,51 @@ def test_without_a_file_it_says_how_to_get_one(tmp_path, monkeypatch):
     ("text", "message"),
     [
         ("format = ", "is no TOML"),
-        ("format = 99", "format 99 is not 10"),
-        ("format = 10", r"there is no table \[operations\]; weft calibrate"),
-        ("format = 10\n[operations.add]\nknots = [8]", r'\[operations."add"\] has no element'),
+        ("format = 99", "format 99 is not 11"),
+        ("format = 11", r"there is no table \[operations\]; weft calibrate"),
+        ("format = 11\n[operations.add]\nknots = [8]", r'\[operations."add"\] has no element'),
         (
-            "format = 10\n[operations.add]\nknots = [8]\nelement = [1, 2]\ncall = [0, 0, 0, 0]\n" + END,
+            "format = 11\n[operations.add]\nknots = [8]\nelement = [1, 2]\ncall = [0, 0, 0, 0]\n" + END,
             "as many element times as knots",
         ),
         (
-            "format = 10\n[operations.add]\nknots = [8, 8]\nelement = [1, 2]\ncall = [0, 0, 0, 0]\n" + END,
+            "format = 11\n[operations.add]\nknots = [8, 8]\nelement = [1, 2]\ncall = [0, 0, 0, 0]\n" + END,
             "knots must be positive and rise",
         ),
         (
-            "format = 10\n[operations.add]\nknots = [8]\nelement = [1]\ncall = [0, -1, 0, 0]\n" + END,
+            "format = 11\n[operations.add]\nknots = [8]\nelement = [1]\ncall = [0, -1, 0, 0]\n" + END,
             "no time is negative",
         ),
         (
-            "format = 10\n[operations.add]\nknots = [8]\nelement = [1]\ncall = [0]\n" + END,
+            "format = 11\n[operations.add]\nknots = [8]\nelement = [1]\ncall = [0]\n" + END,
             "there must be 4 call times",
         ),
         (
-            'format = 10\n[operations.add]\nknots = ["x"]\nelement = [1]\ncall = [0]\n' + END,
+            'format = 11\n[operations.add]\nknots = ["x"]\nelement = [1]\ncall = [0]\n' + END,
             r'\[operations."add"\], knots: expected a finite number, found x',
         ),
     ],
 )
 def test_what_is_wrong_with_a_file(tmp_path, text, message):
     (tmp_path / "costs.toml").write_text(text)
+    with pytest.raises(UsageError, match=message):
+        read(tmp_path / "costs.toml")
+
+
+@pytest.mark.parametrize(
+    ("recurrence", "message"),
+    [
+        ("distances = [1, 2]\nfactors = [1]", "as many factors as distances, which rise"),
+        ("distances = [2, 1]\nfactors = [1, 1]", "as many factors as distances, which rise"),
+        ("distances = [1]\nfactors = [0]", "factors must be positive"),
+        ("distances = [1]", "factors: expected a list of numbers"),
+    ],
+)
+def test_what_is_wrong_with_a_recurrence(tmp_path, recurrence, message):
+    COSTS.write(tmp_path / "costs.toml")
+    head, _, rest = (tmp_path / "costs.toml").read_text().partition("[recurrence]\n")
+    after = rest.split("\n", 2)[2]
+    (tmp_path / "costs.toml").write_text(f"{head}[recurrence]\n{recurrence}\n{after}")
     with pytest.raises(UsageError, match=message):
         read(tmp_path / "costs.toml")
 

@@ -10,8 +10,9 @@ import weft
 from weft._core import RunError, UsageError
 from weft.data_parallel import Costs, Operation
 from weft.estimation.costs_file import MeasuredCosts
-from weft.estimation.curves import ONCE, Curve, call_factor
+from weft.estimation.curves import Curve
 from weft.estimation.estimates import estimate, record
+from weft.estimation.recurrence import Recurrence
 from weft.estimation.running import run
 from weft.papers.wushu1989 import gauss
 from weft.papers.wushu1989.published import named
@@ -64,9 +65,35 @@ def test_gauss_is_estimated_as_in_table_15(native, n):
 def test_here_is_priced_from_its_file(tmp_path):
     path = costs_file(tmp_path, add_float32=1e-9, broadcast_4_bytes=0.0)
     found = estimate(additions(), "here", costs=path)
-    assert found.total.real_s == pytest.approx(10 * (call_factor(10) * 1e-6 + 8192e-9) + ONCE * 1e-6)
+    assert found.total.real_s == pytest.approx(10 * (1e-6 + 8192e-9) + 1e-6)
     assert found.total.cm_s is None
     assert found.table()["cm_s"].null_count() == 3
+
+
+def test_calls_take_longer_of_statements_that_come_after_many_others(tmp_path):
+    def program(between=()):
+        x = weft.pvar.VPSet(64).zeros("float32")
+        for _ in range(2):
+            x = x + 1
+            for _ in between:
+                x = x * 2
+
+    curves = {name: Curve((8,), (0.0,), (1e-6,) * 4) for name in ("add float32", "multiply float32")}
+    curves["broadcast 4 bytes, new"] = Curve((8,), (0.0,))
+    path = tmp_path / "costs.toml"
+    MeasuredCosts(curves, (), recurrence=Recurrence((1, 4, 16), (1.0, 2.0, 4.0))).write(path)
+
+    def seconds(between):
+        found = estimate(lambda: program(range(between)), "here", costs=path)
+        return {line.operation: line.real_s for line in found.lines}
+
+    # One after another, but for the first: one operation comes between it and that of the run before.
+    assert seconds(0)["add"] == pytest.approx((1.0 + 1.5) * 1e-6)
+    # Of seven multiplications all but the first of each loop follow one another; the others have an addition between,
+    # and once a broadcast, which rounds to two as well. An addition has all seven, and once a broadcast.
+    found = seconds(7)
+    assert found["multiply"] == pytest.approx((12 * 1.0 + 2 * 1.5) * 1e-6)
+    assert found["add"] == pytest.approx(2 * 3.0 * 1e-6)
 
 
 def test_addresses_of_coordinates_take_time_of_their_own(tmp_path):
@@ -87,8 +114,8 @@ def test_addresses_of_coordinates_take_time_of_their_own(tmp_path):
     }
     MeasuredCosts(curves, ()).write(path)
     whole, one, two = (estimate(fetching(count), "here", costs=path).total.real_s for count in range(3))
-    assert one - whole == pytest.approx(ONCE * 3e-6 + 8192 * 2e-9)
-    assert two - one == pytest.approx(ONCE * 3e-6 + 8192 * 2e-9)
+    assert one - whole == pytest.approx(3e-6 + 8192 * 2e-9)
+    assert two - one == pytest.approx(3e-6 + 8192 * 2e-9)
 
 
 def test_the_interval_of_here_is_that_of_unseen_programs(tmp_path):
