@@ -40,7 +40,7 @@ def test_every_statement_runs_and_counts_as_one_operation():
         scene = scenes.scene(made, shape, scenes.DTYPES)
         for one in statements.menu():
             step = one.step(scene)
-            (found,) = random_programs._kinds(scene, [step])
+            (found,) = random_programs._kinds([scene.vp], [step])
             assert found is not None, one.label
             assert found.work.elements in (1, scene.vp.size) or found.name.startswith("rank")
 
@@ -55,9 +55,9 @@ def calibrated():
         for one in statements.menu():
             for _ in range(12 if one.label.startswith(("scan", "get", "send", "bitwise")) else 8):
                 step = one.step(scene)
-                there |= {kind.name for kind in random_programs._kinds(scene, [step]) if kind}
+                there |= {kind.name for kind in random_programs._kinds([scene.vp], [step]) if kind}
                 with scene.vp.where(scenes.condition(scene)):
-                    there |= {kind.name for kind in random_programs._kinds(scene, [step]) if kind}
+                    there |= {kind.name for kind in random_programs._kinds([scene.vp], [step]) if kind}
     return costs_file.MeasuredCosts(dict.fromkeys({*there, "select"}, calibrating.Curve((8,), (1e-9,))))
 
 

@@ -87,12 +87,12 @@ def test_calls_take_longer_of_statements_that_come_after_many_others(tmp_path):
         found = estimate(lambda: program(range(between)), "here", costs=path)
         return {line.operation: line.real_s for line in found.lines}
 
-    # One after another, but for the first: one operation comes between it and that of the run before.
-    assert seconds(0)["add"] == pytest.approx((1.0 + 1.5) * 1e-6)
+    # One after another, but for the first: VP set and broadcast come between it and the last of the run before.
+    assert seconds(0)["add"] == pytest.approx((1.0 + 2.0) * 1e-6)
     # Of seven multiplications all but the first of each loop follow one another; the others have an addition between,
-    # and once a broadcast, which rounds to two as well. An addition has all seven, and once a broadcast.
+    # and once VP set and broadcast. An addition has all seven, and once these: both round to eight.
     found = seconds(7)
-    assert found["multiply"] == pytest.approx((12 * 1.0 + 2 * 1.5) * 1e-6)
+    assert found["multiply"] == pytest.approx((12 * 1.0 + 2.0 + 1.5) * 1e-6)
     assert found["add"] == pytest.approx(2 * 3.0 * 1e-6)
 
 

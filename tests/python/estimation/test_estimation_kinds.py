@@ -1,12 +1,15 @@
 """What kind of operation a record is, and what its cost depends on."""
 
+from collections import Counter
+
 import numpy as np
 import pytest
 
 from weft import pvar
 from weft.estimation import kinds
-from weft.estimation.curves import DOUBLINGS, ONCE, Curve, Work
+from weft.estimation.curves import Curve, Work
 from weft.estimation.estimates import record
+from weft.estimation.recurrence import Recurrence, _ratio
 from weft.pvar import metered
 
 N = 20_000
@@ -69,20 +72,25 @@ def test_addresses_of_bytes_jump_as_those_of_words_do():
     assert jumps == [int(np.sum(np.abs(np.diff(addresses)) >= 8))] * 3
 
 
-def test_a_statement_that_is_executed_once_takes_more_than_one_of_a_loop():
+def test_calls_alone_take_longer_after_many_other_operations():
     curve = Curve((8,), (1e-9,), (1e-6,) * 4, {"call_scalar": 1e-6})
-
-    def seconds(repeats):
-        return curve.seconds(Work(1000, 8000, scalar=True, repeats=repeats))
-
-    assert seconds(0) == pytest.approx(3e-6)
+    work = Work(1000, 8000, scalar=True)
+    assert curve.seconds(work) == pytest.approx(3e-6)
     # A call with a number takes two microseconds; elements take what they take.
-    assert seconds(1) == pytest.approx(2e-6 * ONCE + 1e-6)
-    assert seconds(1) > seconds(2) > seconds(2**DOUBLINGS)
-    assert seconds(2**DOUBLINGS) == seconds(10**6)
+    assert curve.seconds(work, 1.5) == pytest.approx(2e-6 * 1.5 + 1e-6)
+    recurrence = Recurrence((16, 64), (1.0, 1.5))
+    assert [recurrence.factor(ago) for ago in (0, 1, 16, 32, 64, 1000)] == [1.0, 1.0, 1.0, 1.25, 1.5, 1.5]
+    assert Recurrence().factor(1000) == 1.0
 
 
-def test_how_often_a_statement_is_executed_is_counted():
+def test_operations_of_mostly_calls_say_how_much_longer_these_take():
+    curves = {"few": Curve((8,), (1e-9,), (1e-6,) * 4), "many": Curve((8,), (1e-6,), (1e-6,) * 4)}
+    few, many, unknown = (kinds.Kind(name, "", Work(10, 80)) for name in ("few", "many", "unknown"))
+    assert _ratio([(few, 2 * 1.01e-6), (many, 1.0), (unknown, 1.0)], curves) == pytest.approx(2.0)
+    assert _ratio([(unknown, 1.0)], curves) == 1.0
+
+
+def test_how_long_ago_a_statement_was_executed_is_counted():
     def program():
         vp = pvar.VPSet(8)
         x = vp.full(1.0, "float64")
@@ -90,6 +98,9 @@ def test_how_often_a_statement_is_executed_is_counted():
             x = x + 1
         return x * x
 
-    repeats = {one.record.name: one.repeats for one in record(program)}
-    assert repeats["add"] == 5
-    assert repeats["multiply"] == 1
+    ago: Counter[tuple[str, int]] = Counter()
+    for one, count in record(program).items():
+        ago[one.record.name, one.recurs] += count
+    # Eight operations, of which one that is executed once comes again after all others, as if the program went on.
+    assert ago[("VP set", 8)] == ago[("broadcast", 8)] == ago[("multiply", 8)] == 1
+    assert (ago[("add", 1)], ago[("add", 4)]) == (4, 1)
