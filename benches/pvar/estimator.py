@@ -207,8 +207,6 @@ EARLIER: Sizes = {
     "planet_transits": (60, 3_000),
     "small_systems": (20, 100_000),
     "triangular_solve": (300, 60_000),
-}
-BLIND: Sizes = {
     "asian_option": (200, 150_000),
     "cloth": (12, 500),
     "decision_tree": (100, 200_000),
@@ -221,6 +219,20 @@ BLIND: Sizes = {
     "singular_values": (16, 128),
     "table_join": (300, 1_000_000),
     "tour": (20, 500),
+}
+BLIND: Sizes = {
+    "corner_detection": (40, 700),
+    "drawdown": (8, 1_000),
+    "flow_shop": (50, 30_000),
+    "kernel_density": (300, 300_000),
+    "logic_simulation": (40, 30_000),
+    "motif_search": (500, 200_000),
+    "pig_game": (10, 32),
+    "prefix_routes": (300, 300_000),
+    "quantum_circuit": (6, 16),
+    "ray_tracing": (30, 300),
+    "soundex": (50, 60_000),
+    "sunrise": (6, 1_000),
 }
 GROUPS = {"development": DEVELOPMENT, "earlier": EARLIER, "blind": BLIND}
 TARGET = {"median": 0.08, "worst": 0.25}

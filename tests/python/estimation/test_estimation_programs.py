@@ -336,6 +336,30 @@ def run(monkeypatch, capsys, name, *words):
         ("table_join", ["--size", "1", "--machine", "cm2-8k"]),
         ("tour", ["--size", "41"]),
         ("tour", ["--size", "1", "--machine", "cm2-8k"]),
+        ("ray_tracing", ["--size", "23"]),
+        ("ray_tracing", ["--size", "1", "--machine", "cm2-8k"]),
+        ("motif_search", ["--size", "703"]),
+        ("motif_search", ["--size", "1", "--machine", "cm2-8k"]),
+        ("soundex", ["--size", "303"]),
+        ("soundex", ["--size", "1", "--machine", "cm2-8k"]),
+        ("flow_shop", ["--size", "41"]),
+        ("flow_shop", ["--size", "1", "--machine", "cm2-8k"]),
+        ("quantum_circuit", ["--size", "6"]),
+        ("quantum_circuit", ["--size", "1", "--machine", "cm2-8k"]),
+        ("drawdown", ["--size", "13"]),
+        ("drawdown", ["--size", "1", "--machine", "cm2-8k"]),
+        ("pig_game", ["--size", "9"]),
+        ("pig_game", ["--size", "1", "--machine", "cm2-8k"]),
+        ("prefix_routes", ["--size", "307"]),
+        ("prefix_routes", ["--size", "1", "--machine", "cm2-8k"]),
+        ("corner_detection", ["--size", "41"]),
+        ("corner_detection", ["--size", "3", "--machine", "cm2-8k"]),
+        ("kernel_density", ["--size", "203"]),
+        ("kernel_density", ["--size", "1", "--machine", "cm2-8k"]),
+        ("sunrise", ["--size", "7"]),
+        ("sunrise", ["--size", "1", "--machine", "cm2-8k"]),
+        ("logic_simulation", ["--size", "47"]),
+        ("logic_simulation", ["--size", "1", "--machine", "cm2-8k"]),
     ],
 )
 def test_the_program_passes(monkeypatch, capsys, native, name, words):
@@ -362,6 +386,7 @@ LINES = (
     *("bookings", "income_tax", "largest_rectangle", "octree", "small_systems", "triangular_solve"),
     *("asian_option", "decision_tree", "echo_cancelling", "garbage_collection", "genome_association", "lexer"),
     *("polynomial_roots", "table_join"),
+    *("motif_search", "soundex", "flow_shop", "prefix_routes", "kernel_density", "logic_simulation"),
 )
 
 SIDES = (
@@ -376,10 +401,11 @@ SIDES = (
     *("dendrogram", "dithering", "first_arrivals", "gauge_field", "seam_carving"),
     *("assignment", "endgame", "gap_filling", "lattice_gas", "mastermind", "planet_transits"),
     *("cloth", "distance_transform", "singular_values", "tour"),
+    *("ray_tracing", "quantum_circuit", "drawdown", "pig_game", "corner_detection", "sunrise"),
 )
 """Programs whose size is that of one side."""
 
-SIZES = {"endgame": 5}
+SIZES = {"endgame": 5, "quantum_circuit": 6, "pig_game": 8}
 """Of programs that cannot have any."""
 
 WITHOUT_SEED = ("jacobi", "life", "lucky_numbers", "mandelbrot", "advection", "newton_fractal")
