@@ -113,7 +113,8 @@ def traced(start: np.ndarray, ray: np.ndarray, spheres: np.ndarray, depth: int) 
     for one in np.flatnonzero(on_floor | (nearest < FAR)):
         point = start[one] + min(floor[one] if on_floor[one] else FAR, nearest[one]) * ray[one]
         if on_floor[one]:
-            normal, own = np.array([0.0, 1, 0]), 0.4 + 0.5 * ((np.floor(point[0] + TILES) + np.floor(point[2] + TILES)) % 2 == 0)
+            squares = np.floor(point[[0, 2]] + TILES).sum()
+            normal, own = np.array([0.0, 1, 0]), 0.4 + 0.5 * (squares % 2 == 0)
         else:
             normal = (point - spheres[which[one], :3]) / spheres[which[one], 3]
             own = spheres[which[one], 4]
