@@ -67,7 +67,7 @@ def test_the_programs_of_the_repository_are_priced_by_what_is_calibrated(calibra
     programs = [path for path in sorted(Path("programs").glob("*.py")) if "arguments.parser(" in path.read_text()]
     assert len(programs) >= 100
     sizes = dict.fromkeys(("autocorrelation", "bitonic_sort", "fft", "histogram", "number_transform", "wavelet"), "256")
-    sizes |= {"n_queens": "8", "endgame": "5", "asian_option": "128"}
+    sizes |= {"n_queens": "8", "endgame": "5", "asian_option": "128", "quantum_circuit": "8", "pig_game": "12"}
     for program in programs:
         for one in record(program, ["--size", sizes.get(program.stem, "40")]):
             assert here.time(*one).real > 0
