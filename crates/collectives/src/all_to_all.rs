@@ -3,7 +3,8 @@
 //! For long blocks paths share the links so that the fullest one is as empty as can be (crates/collectives/src/congestion.rs),
 //! and prices of links certify how near that is to what anybody can do. For short ones messages are combined: blocks go
 //! digit by digit of the distance between source and destination (Bruck and others 1997), or axis by axis, and all that goes
-//! from one rank to another then is one message.
+//! from one rank to another then is one message. Where messages hold what others wait for, as circuits do and memories that
+//! take one at a time, blocks go in rounds in which every rank sends one and gets one.
 
 use rustc_hash::FxHashSet;
 use weft_base::{Interrupt, memory};
@@ -18,7 +19,7 @@ use crate::fabric::Fabric;
 use crate::predict;
 use crate::request::{Method, Request};
 use crate::routes::Routes;
-use crate::schedule::{Bound, Operation, Schedule, Stage, Transfer, Tree};
+use crate::schedule::{Bound, Exchange, Message, Operation, Round, Schedule, Stage, Transfer, Tree};
 use crate::symmetric::{self, MAX_TRANSFERS};
 
 /// Bytes that a path of a block takes while a schedule is made.
@@ -26,6 +27,9 @@ const BYTES_A_PATH: u64 = 600;
 
 /// Of machines with so many ranks also paths through one rank between are looked at; of larger ones each route alone.
 const MAX_RELAYED: usize = 160;
+
+/// More ranks than this do not exchange blocks in rounds, which are followed block by block.
+const MAX_PAIRWISE: usize = 256;
 
 /// Numberings along axes along which blocks are combined, at most.
 const MAX_AXES: usize = 6;
@@ -80,10 +84,15 @@ pub fn alternatives(
     if request.method != Method::Throughput && effort > 0.0 {
         stages.extend(maker.combined(&quickest, &bound, interrupt));
     }
+    let exchanges = match request.method {
+        Method::Throughput => Vec::new(),
+        _ => maker.pairwise(&quickest, &bound),
+    };
     let mut known = FxHashSet::default();
     stages.retain(|stage| known.insert((stage.merged, stage.chunks, stage.seconds.to_bits())));
-    let mut schedules: Vec<Schedule> =
-        stages.into_iter().map(|stage| Schedule { stages: vec![stage], ..empty.clone() }).collect();
+    let in_stages = stages.into_iter().map(|stage| Schedule { stages: vec![stage], ..empty.clone() });
+    let in_rounds = exchanges.into_iter().map(|exchange| Schedule { exchange: Some(exchange), ..empty.clone() });
+    let mut schedules: Vec<Schedule> = in_stages.chain(in_rounds).collect();
     schedules.sort_by(|a, b| a.seconds().total_cmp(&b.seconds()));
     if schedules.is_empty() {
         return Err(too_large("the routes of its messages do not lead from every rank to every other one".to_owned()));
@@ -170,6 +179,52 @@ impl Maker<'_> {
         };
         let trees: Vec<Option<Tree>> = self.pairs().map(chain).collect::<Option<_>>()?;
         self.stage(DIRECT, trees.into_iter().flatten().collect(), false, bound)
+    }
+
+    /// Rounds in which every rank sends a block and gets one: to ranks of one distance, and where ranks are a power of two also
+    /// to those whose numbers differ in the same digits. None of more ranks than are followed block by block, and where a
+    /// block would stop on its path.
+    fn pairwise(&self, quickest: &[FromRank], bound: &Bound) -> Vec<Exchange> {
+        let ranks = self.ranks();
+        if ranks > MAX_PAIRWISE {
+            return Vec::new();
+        }
+        let by_distance = |from: usize, step: usize| (from + step) % ranks;
+        let mut exchanges = Vec::from_iter(self.in_rounds("pairwise", &by_distance, quickest, bound));
+        if ranks.is_power_of_two() {
+            let by_digits = |from: usize, step: usize| from ^ step;
+            exchanges.extend(self.in_rounds("pairwise, by digits", &by_digits, quickest, bound));
+        }
+        exchanges
+    }
+
+    fn in_rounds(
+        &self,
+        form: &str,
+        partner: &dyn Fn(usize, usize) -> usize,
+        quickest: &[FromRank],
+        bound: &Bound,
+    ) -> Option<Exchange> {
+        let (mut routes, mut rounds) = (Vec::new(), Vec::new());
+        for step in 1..self.ranks() {
+            let mut messages = Vec::new();
+            for from in 0..self.ranks() {
+                let to = partner(from, step);
+                if !self.has_block(from, to) {
+                    continue;
+                }
+                let (start, bytes) = self.blocks.block(from, to);
+                let [transfer] = &self.transfers(from, &quickest[from][to].as_ref()?.1)[..] else { return None };
+                messages.push(Message(routes.len() as u32, start, bytes));
+                routes.push(transfer.clone());
+            }
+            if !messages.is_empty() {
+                rounds.push(Round { operation: Operation::Copy, messages });
+            }
+        }
+        let mut exchange = Exchange { form: form.to_owned(), routes, rounds, bound: bound.clone(), seconds: 0.0 };
+        exchange.seconds = predict::exchange_seconds(self.fabric, &exchange);
+        Some(exchange)
     }
 
     /// Messages combined digit by digit, and axis by axis.

@@ -6,7 +6,9 @@ use rand::{RngExt, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use weft_base::Interrupt;
 use weft_collectives::execute::Timed;
-use weft_collectives::{Collective, Fabric, Method, Request, Schedule, alternatives, compile, timeline, verify};
+use weft_collectives::{
+    Collective, Fabric, Message, Method, Operation, Request, Round, Schedule, alternatives, compile, timeline, verify,
+};
 use weft_machine::{Machine, Topology};
 use weft_sim::{Options, Placement};
 
@@ -280,13 +282,38 @@ fn what_is_wrong_is_said() {
     assert!(verify(&other).unwrap_err().to_string().contains("are of an all-to-all"));
 }
 
+fn rounds_of(schedule: &mut Schedule) -> &mut Vec<Round> {
+    &mut schedule.exchange.as_mut().unwrap().rounds
+}
+
+#[test]
+fn rounds_that_are_wrong_are_refused() {
+    let fabric = Fabric::of_machine(&weft_machine::find("hgx-h100").unwrap()).unwrap();
+    let forms = all(&fabric, 4 * 83);
+    let in_rounds: Vec<&Schedule> = forms.iter().filter(|schedule| schedule.exchange.is_some()).collect();
+    assert_eq!(in_rounds.len(), 2, "pairs by distance and by digits");
+    let schedule = in_rounds[0];
+    let message = |s: &mut Schedule, change: &dyn Fn(&mut Message)| {
+        change(&mut s.exchange.as_mut().unwrap().rounds[2].messages[1]);
+    };
+    let expect = |message: String, what: &str| assert!(message.contains(what), "{message}");
+    expect(refusal(schedule, |s| drop(rounds_of(s)[2].messages.pop())), "has not the bytes from");
+    expect(refusal(schedule, |s| message(s, &|m| m.1 += 4)), "has not the bytes from");
+    expect(refusal(schedule, |s| message(s, &|m| m.0 += 1)), "passes on the");
+    expect(refusal(schedule, |s| message(s, &|m| m.2 = 1 << 40)), "no whole elements of the buffer");
+    expect(refusal(schedule, |s| message(s, &|m| m.2 += 4 * 83)), "of more than one rank");
+    expect(refusal(schedule, |s| rounds_of(s)[0].operation = Operation::Reduce), "found a reduction");
+    expect(refusal(schedule, |s| s.exchange.as_mut().unwrap().seconds *= 0.9), "its messages take");
+    expect(refusal(schedule, |s| s.exchange.as_mut().unwrap().bound.seconds *= 1.1), "its prices give");
+}
+
 #[test]
 fn changes_at_random_are_refused() {
     let mut random = Xoshiro256PlusPlus::seed_from_u64(3);
     let mut judged = 0;
     for number in 0..6 {
         let fabric = invented(&mut random);
-        for schedule in all(&fabric, 4 * 101) {
+        for schedule in all(&fabric, 4 * 101).into_iter().filter(|schedule| schedule.exchange.is_none()) {
             for _ in 0..20 {
                 let mut changed = schedule.clone();
                 let trees = &mut changed.stages[0].trees;

@@ -219,12 +219,15 @@ impl PyCollectiveSchedule {
     #[getter]
     fn priced_links(&self) -> Vec<(&str, &str, f64)> {
         let Fabric { links, vertices, .. } = &self.0.fabric;
-        let Some(stage) = self.0.stages.first() else { return Vec::new() };
+        let of_stage = self.0.stages.first().map(|stage| &stage.bound);
+        let Some(bound) = self.0.exchange.as_ref().map(|exchange| &exchange.bound).or(of_stage) else {
+            return Vec::new();
+        };
         let earns = |&(link, price): &(u32, u64)| {
             let link = links[link as usize];
             (vertices[link.from].as_str(), vertices[link.to].as_str(), price as f64 * link.bandwidth)
         };
-        let mut priced: Vec<_> = stage.bound.prices.iter().map(earns).collect();
+        let mut priced: Vec<_> = bound.prices.iter().map(earns).collect();
         let all: f64 = priced.iter().map(|link| link.2).sum();
         priced.iter_mut().for_each(|link| link.2 /= all);
         priced.sort_by(|a, b| b.2.total_cmp(&a.2));

@@ -153,10 +153,10 @@ def prices(schedule: Content) -> list[tuple[int, float]]:
     [(0, 0.0625), (1, 0.0625)]
     """
     links = schedule["fabric"]["links"]
+    exchange = schedule.get("exchange")
+    bounds = [exchange["bound"]] if exchange is not None else [stage["bound"] for stage in schedule["stages"]]
     earned = [
-        (link, price * links[link]["bandwidth"])
-        for stage in schedule["stages"]
-        for link, price in stage["bound"].get("prices", [])
+        (link, price * links[link]["bandwidth"]) for bound in bounds for link, price in bound.get("prices", [])
     ]
     whole = sum(each for _, each in earned)
     return sorted(((link, each / whole) for link, each in earned), key=lambda one: (-one[1], one[0]))
@@ -174,9 +174,9 @@ def cuts(schedule: Content) -> list[Cut]:
     [('copy', ['node 0'])]
     """
     exchange = schedule.get("exchange")
+    bounds = [(stage["operation"], stage["bound"]) for stage in schedule["stages"]]
     if exchange is not None:
-        return [_cut(schedule["fabric"], "exchange", exchange["bound"])]
-    bounds = ((stage["operation"], stage["bound"]) for stage in schedule["stages"])
+        bounds = [("exchange", exchange["bound"])]
     return [_cut(schedule["fabric"], operation, bound) for operation, bound in bounds if "prices" not in bound]
 
 

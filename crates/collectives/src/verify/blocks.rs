@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::error::CollectiveError;
 use crate::fabric::Fabric;
-use crate::schedule::{Schedule, Stage, Tree};
+use crate::schedule::{Bound, Exchange, Message, Operation, Schedule, Stage, Transfer, Tree};
 use crate::verify::{Paths, TOLERANCE, near};
 
 /// Checks the paths, what they carry, and the bound.
@@ -43,7 +43,57 @@ pub(super) fn check(schedule: &Schedule, stage: &Stage, paths: &Paths) -> Result
             return wrong(format!("the block of rank {from} for rank {to}: no path has the {missing} bytes from {at}"));
         }
     }
-    check_bound(schedule, stage, &blocks)
+    check_bound(schedule, &stage.bound, &blocks)?;
+    if stage.rate > stage.bound.rate * (1.0 + TOLERANCE) {
+        return wrong(format!("bound: the rate {:.9e} is above it", stage.rate));
+    }
+    Ok(())
+}
+
+/// Checks the rounds of messages, each of which has a range of one block, and the bound.
+pub(super) fn check_exchange(schedule: &Schedule, exchange: &Exchange) -> Result<(), CollectiveError> {
+    let wrong = |what: String| Err(CollectiveError::new(what));
+    let blocks = Blocks::of(schedule).map_err(CollectiveError::new)?;
+    let ranks = blocks.starts.len();
+    // The ranges of each block that each rank has, with the round after which it has them.
+    let mut held: BTreeMap<(usize, usize), Vec<(u64, u64, usize)>> = BTreeMap::new();
+    for (number, round) in exchange.rounds.iter().enumerate() {
+        if round.operation != Operation::Copy {
+            return wrong(format!("round {number}: blocks are copied, found a reduction"));
+        }
+        for Message(route, start, bytes) in &round.messages {
+            let Transfer(from, to, _) = &exchange.routes[*route as usize];
+            let source = (start / schedule.bytes) as usize;
+            let end = start + bytes;
+            let is_there = held.get(&(*from, source)).is_some_and(|ranges| {
+                ranges.iter().any(|&(first, last, since)| (first, last) == (*start, end) && since < number)
+            });
+            if *from != source && !is_there {
+                return wrong(format!(
+                    "round {number}: rank {from} passes on the {bytes} bytes from {start}, which it has not got as they are"
+                ));
+            }
+            if end > (source as u64 + 1) * schedule.bytes {
+                return wrong(format!("round {number}: the bytes from {start} are of more than one rank"));
+            }
+            held.entry((*to, source)).or_default().push((*start, end, number));
+        }
+    }
+    for (from, to) in (0..ranks).flat_map(|from| (0..ranks).map(move |to| (from, to))).filter(|ends| ends.0 != ends.1) {
+        let (mut at, bytes) = blocks.block(from, to);
+        let end = at + bytes;
+        let mut ranges = held.remove(&(to, from)).unwrap_or_default();
+        ranges.sort_unstable();
+        for (first, last, _) in ranges {
+            if first <= at {
+                at = at.max(last);
+            }
+        }
+        if at < end {
+            return wrong(format!("rank {to} has not the bytes from {at} of its block of rank {from}"));
+        }
+    }
+    check_bound(schedule, &exchange.bound, &blocks)
 }
 
 /// Where the blocks of each rank start in its buffer, by destination, and where the last one ends.
@@ -117,8 +167,8 @@ fn check_path(blocks: &Blocks, tree: &Tree, paths: &Paths) -> Result<usize, Stri
     Ok(at)
 }
 
-fn check_bound(schedule: &Schedule, stage: &Stage, blocks: &Blocks) -> Result<(), CollectiveError> {
-    let (fabric, bound) = (&schedule.fabric, &stage.bound);
+fn check_bound(schedule: &Schedule, bound: &Bound, blocks: &Blocks) -> Result<(), CollectiveError> {
+    let fabric = &schedule.fabric;
     let wrong = |what: String| Err(CollectiveError::new(format!("bound: {what}")));
     if !bound.cut.is_empty() || !bound.others.is_empty() {
         return wrong("an all-to-all is limited by prices of links, found a cut".into());
@@ -147,9 +197,6 @@ fn check_bound(schedule: &Schedule, stage: &Stage, blocks: &Blocks) -> Result<()
             "{:.9e} B/s and {:.9e} s, but its prices give {rate:.9e} and {seconds:.9e}",
             bound.rate, bound.seconds
         ));
-    }
-    if stage.rate > rate * (1.0 + TOLERANCE) {
-        return wrong(format!("the rate {:.9e} is above it", stage.rate));
     }
     Ok(())
 }

@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 
 use crate::error::CollectiveError;
 use crate::schedule::{Bound, Collective, Exchange, Message, Operation, Schedule, Transfer, shards};
-use crate::verify::{Paths, near};
+use crate::verify::{Paths, blocks, near};
 
 /// Checks the rules, the bound and the prediction.
 pub(super) fn check(schedule: &Schedule, exchange: &Exchange) -> Result<(), CollectiveError> {
@@ -30,7 +30,7 @@ pub(super) fn check(schedule: &Schedule, exchange: &Exchange) -> Result<(), Coll
         for Message(route, start, bytes) in &round.messages {
             let element = schedule.element_bytes;
             let is_whole = start.is_multiple_of(element) && bytes.is_multiple_of(element);
-            let is_inside = start.checked_add(*bytes).is_some_and(|end| end <= schedule.bytes);
+            let is_inside = start.checked_add(*bytes).is_some_and(|end| end <= all_bytes(schedule));
             if *route as usize >= exchange.routes.len() || !is_whole || !is_inside || *bytes == 0 {
                 return wrong(format!(
                     "round {number}: {bytes} bytes from {start} over route {route}: no such route, or no whole elements \
@@ -39,13 +39,24 @@ pub(super) fn check(schedule: &Schedule, exchange: &Exchange) -> Result<(), Coll
             }
         }
     }
-    Pieces { schedule, exchange, ranks, words: ranks.div_ceil(64) }.check()?;
-    check_bound(schedule, &exchange.bound).map_err(|error| CollectiveError::new(format!("exchange: {error}")))?;
+    if schedule.collective == Collective::AllToAll {
+        blocks::check_exchange(schedule, exchange)
+            .map_err(|error| CollectiveError::new(format!("exchange: {error}")))?;
+    } else {
+        Pieces { schedule, exchange, ranks, words: ranks.div_ceil(64) }.check()?;
+        check_bound(schedule, &exchange.bound).map_err(|error| CollectiveError::new(format!("exchange: {error}")))?;
+    }
     let seconds = seconds(schedule, exchange);
     if !near(exchange.seconds, seconds) {
         return wrong(format!("its time is {:.9e} s, its messages take {seconds:.9e} s", exchange.seconds));
     }
     Ok(())
+}
+
+/// The bytes that messages name: of the whole buffer, or of an all-to-all of all ranks' buffers.
+fn all_bytes(schedule: &Schedule) -> u64 {
+    let buffers = if schedule.collective == Collective::AllToAll { schedule.fabric.ranks.len() as u64 } else { 1 };
+    schedule.bytes.saturating_mul(buffers)
 }
 
 struct Pieces<'a> {

@@ -42,11 +42,10 @@ pub fn verify(schedule: &Schedule) -> Result<(), CollectiveError> {
             return Err(CollectiveError::new(format!("{} has no root, found {root}", collective.name())));
         }
     };
-    let is_of_blocks = schedule.collective == Collective::AllToAll;
-    expect(schedule.blocks.is_none() || is_of_blocks, "lengths of blocks are of an all-to-all".into())?;
+    let has_blocks = schedule.collective == Collective::AllToAll;
+    expect(schedule.blocks.is_none() || has_blocks, "lengths of blocks are of an all-to-all".into())?;
     if let Some(exchange) = &schedule.exchange {
         expect(schedule.stages.is_empty(), "it has stages of trees and an exchange, expected one of both".into())?;
-        expect(!is_of_blocks, "an all-to-all is in paths of blocks, found an exchange".into())?;
         return exchange::check(schedule, exchange);
     }
     let stages = match schedule.collective {
