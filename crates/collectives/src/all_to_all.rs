@@ -208,13 +208,13 @@ impl Maker<'_> {
         let (mut routes, mut rounds) = (Vec::new(), Vec::new());
         for step in 1..self.ranks() {
             let mut messages = Vec::new();
-            for from in 0..self.ranks() {
+            for (from, paths) in quickest.iter().enumerate() {
                 let to = partner(from, step);
                 if !self.has_block(from, to) {
                     continue;
                 }
                 let (start, bytes) = self.blocks.block(from, to);
-                let [transfer] = &self.transfers(from, &quickest[from][to].as_ref()?.1)[..] else { return None };
+                let [transfer] = &self.transfers(from, &paths[to].as_ref()?.1)[..] else { return None };
                 messages.push(Message(routes.len() as u32, start, bytes));
                 routes.push(transfer.clone());
             }

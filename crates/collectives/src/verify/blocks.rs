@@ -50,13 +50,15 @@ pub(super) fn check(schedule: &Schedule, stage: &Stage, paths: &Paths) -> Result
     Ok(())
 }
 
+/// A range that a rank has of another's buffer: its first byte, its end, and the round after which it is there.
+type Held = (u64, u64, usize);
+
 /// Checks the rounds of messages, each of which has a range of one block, and the bound.
 pub(super) fn check_exchange(schedule: &Schedule, exchange: &Exchange) -> Result<(), CollectiveError> {
     let wrong = |what: String| Err(CollectiveError::new(what));
     let blocks = Blocks::of(schedule).map_err(CollectiveError::new)?;
     let ranks = blocks.starts.len();
-    // The ranges of each block that each rank has, with the round after which it has them.
-    let mut held: BTreeMap<(usize, usize), Vec<(u64, u64, usize)>> = BTreeMap::new();
+    let mut held: BTreeMap<(usize, usize), Vec<Held>> = BTreeMap::new();
     for (number, round) in exchange.rounds.iter().enumerate() {
         if round.operation != Operation::Copy {
             return wrong(format!("round {number}: blocks are copied, found a reduction"));
