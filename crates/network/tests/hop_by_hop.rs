@@ -92,6 +92,29 @@ fn the_mean_delay_of_random_traffic_agrees() {
     }
 }
 
+/// Every node sends to all others at once, as an all-to-all does, the nearest by number first: links are promised to many
+/// messages before these reach them.
+#[test]
+fn a_burst_ends_when_it_does_hop_by_hop() {
+    let dragonfly =
+        Topology::Dragonfly { groups: 5, routers_per_group: 4, nodes_per_router: 2, global_links_per_router: 1 };
+    for topology in [
+        Topology::Torus { extents: vec![8, 8] },
+        Topology::Torus { extents: vec![4, 4, 4] },
+        Topology::Mesh { extents: vec![6, 8] },
+        dragonfly,
+    ] {
+        let nodes = topology.nodes();
+        let to_all = (1..nodes).flat_map(|distance| (0..nodes).map(move |from| (from, (from + distance) % nodes)));
+        for transmission in [200, 5000] {
+            let messages: Vec<Message> = to_all.clone().map(|(from, to)| (0, from, to, transmission)).collect();
+            let last = |arrived: Vec<u64>| arrived.into_iter().max().unwrap() as f64;
+            let ratio = last(one_pass(&topology, &messages)) / last(hop_by_hop(&topology, &messages));
+            assert!((0.9..1.15).contains(&ratio), "{topology:?}, {transmission}: {ratio}");
+        }
+    }
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(256))]
 
