@@ -174,7 +174,7 @@ impl Held {
     /// joins its neighbour, and the gap between them is kept in `gaps`.
     #[inline(always)]
     fn fit(&mut self, reached: u64, duration: u64, now: u64, gaps: &mut GapsOf) -> u64 {
-        let Held { before, last } = *self;
+        let last = self.last;
         if reached.saturating_add(duration) <= last.from {
             return self.fit_before_the_last(reached, duration, now, gaps);
         }

@@ -155,9 +155,7 @@ def prices(schedule: Content) -> list[tuple[int, float]]:
     links = schedule["fabric"]["links"]
     exchange = schedule.get("exchange")
     bounds = [exchange["bound"]] if exchange is not None else [stage["bound"] for stage in schedule["stages"]]
-    earned = [
-        (link, price * links[link]["bandwidth"]) for bound in bounds for link, price in bound.get("prices", [])
-    ]
+    earned = [(link, price * links[link]["bandwidth"]) for bound in bounds for link, price in bound.get("prices", [])]
     whole = sum(each for _, each in earned)
     return sorted(((link, each / whole) for link, each in earned), key=lambda one: (-one[1], one[0]))
 
