@@ -7,15 +7,13 @@ import struct
 from collections.abc import Callable
 from pathlib import Path
 
-import numpy as np
 import pytest
+from mesh_bytes import LINES, POINTS, SERENDIPITY, SOLIDS, SURFACE, Cells, Points, raised
 
 from weft import UsageError
 from weft.conset.graphs import read
 
 pytest.importorskip("meshio", reason="meshio is not installed: pip install 'weft[meshes]'")
-
-Cells = list[tuple[str, tuple[int, ...]]]
 
 VTK = {"line": 3, "triangle": 5, "quad": 9, "tetra": 10, "hexahedron": 12, "wedge": 13, "pyramid": 14, "triangle6": 22,
        "tetra10": 24}  # fmt: skip
@@ -24,41 +22,11 @@ GMSH = {"line": 1, "triangle": 2, "quad": 3, "tetra": 4, "hexahedron": 5, "wedge
 MEDIT = {"triangle": "Triangles", "quad": "Quadrilaterals", "tetra": "Tetrahedra", "hexahedron": "Hexahedra"}
 ABAQUS = {"triangle": "S3", "quad": "S4", "tetra": "C3D4", "hexahedron": "C3D8", "wedge": "C3D6", "tetra10": "C3D10"}
 
-SOLIDS: Cells = [
-    ("hexahedron", (0, 1, 4, 3, 6, 7, 10, 9)),
-    ("wedge", (1, 2, 4, 7, 8, 10)),
-    ("pyramid", (6, 7, 10, 9, 12)),
-    ("tetra", (7, 8, 10, 12)),
-    ("tetra", (6, 7, 12, 13)),
-]
-"""A cube beside a prism, with a pyramid and tetrahedra on top."""
 
-POINTS = [
-    *((x, y, z) for z in (0.0, 1.0) for y, x in itertools.product((0.0, 1.0), (0.0, 1.0, 2.0))),
-    (0.7, 0.6, 2.0), (0.5, -1.0, 2.0),
-]  # fmt: skip
-
-SURFACE: Cells = [("triangle", (0, 1, 7)), ("triangle", (0, 7, 6)), ("triangle", (1, 4, 7)), ("quad", (4, 10, 9, 3))]
-"""In space, with an edge of two and a corner in common with the rest."""
-
-LINES: Cells = [("line", (0, 1)), ("line", (1, 2)), ("line", (1, 4)), ("line", (10, 9))]
-
-
-def quadratic() -> tuple[list[tuple[float, float, float]], Cells]:
+def quadratic() -> tuple[Points, Cells]:
     """Two tetrahedra of ten nodes that share a face, with the nodes in the middle of its edges."""
-    corners = [(0.0, 0.0, 0.0), (1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0), (0.3, 0.3, -1.0)]
-    edges = ((0, 1), (1, 2), (2, 0), (0, 3), (1, 3), (2, 3))
-    points, middle, cells = list(corners), dict[frozenset[int], int](), Cells()
-    for cell in ((0, 1, 2, 3), (0, 2, 1, 4)):
-        nodes = list(cell)
-        for a, b in edges:
-            ends = frozenset((cell[a], cell[b]))
-            if ends not in middle:
-                middle[ends] = len(points)
-                points.append(tuple(np.mean([corners[end] for end in ends], axis=0).tolist()))
-            nodes.append(middle[ends])
-        cells.append(("tetra10", tuple(nodes)))
-    return points, cells
+    corners: Points = [(0.0, 0.0, 0.0), (1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0), (0.3, 0.3, -1.0)]
+    return raised(corners, [("tetra", (0, 1, 2, 3)), ("tetra", (0, 2, 1, 4))], SERENDIPITY)
 
 
 def vtk(points: list[tuple[float, ...]], cells: Cells, order: str) -> bytes:
