@@ -388,7 +388,7 @@ fn by_axes(from: usize, to: usize, extents: &[usize]) -> Vec<usize> {
 /// The routes of a machine, and where that is wanted two of them one after another.
 struct ByRoutes<'a> {
     ranks: &'a [usize],
-    rank_of: Vec<usize>,
+    rank_of: Vec<Option<usize>>,
     routes: Vec<Vec<Vec<u32>>>,
     is_relayed: bool,
     from: usize,
@@ -403,15 +403,18 @@ impl<'a> ByRoutes<'a> {
         let route = |from: usize, to: usize| if from == to { Some(Vec::new()) } else { routes.path(from, to) };
         let from = |&from: &usize| ranks.iter().map(|&to| route(from, to)).collect::<Option<Vec<Vec<u32>>>>();
         let routes = ranks.iter().map(from).collect::<Option<_>>()?;
-        let mut rank_of = vec![usize::MAX; fabric.vertices.len()];
-        ranks.iter().enumerate().for_each(|(rank, &vertex)| rank_of[vertex] = rank);
+        let rank_of = fabric.rank_of();
         Some(ByRoutes { ranks, rank_of, routes, is_relayed, from: 0, reached: vec![(0.0, None); ranks.len()] })
+    }
+
+    fn rank(&self, vertex: usize) -> usize {
+        self.rank_of[vertex].expect("blocks are between ranks")
     }
 }
 
 impl Network for ByRoutes<'_> {
     fn find(&mut self, from: usize, prices: &[f64]) {
-        self.from = self.rank_of[from];
+        self.from = self.rank(from);
         let cost =
             |from: usize, to: usize| -> f64 { self.routes[from][to].iter().map(|&link| prices[link as usize]).sum() };
         let first: Vec<f64> = (0..self.ranks.len()).map(|to| cost(self.from, to)).collect();
@@ -433,11 +436,11 @@ impl Network for ByRoutes<'_> {
     }
 
     fn cost(&self, to: usize) -> f64 {
-        self.reached[self.rank_of[to]].0
+        self.reached[self.rank(to)].0
     }
 
     fn links(&self, to: usize) -> Box<[u32]> {
-        let to = self.rank_of[to];
+        let to = self.rank(to);
         let route = |from: usize, to: usize| self.routes[from][to].iter().copied();
         match self.reached[to].1 {
             None => route(self.from, to).collect(),
